@@ -1,0 +1,183 @@
+"""A benchmark and its tasks, as authors write them. Mirrors schema/benchmark.schema.json.
+
+Sizes and times are parsed by `loading` ("512M" -> bytes, "10m" -> seconds) before these are built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Environment(_Document):
+    """The base file system of the task's rooms: exactly one of image, dockerfile, debian, host."""
+
+    image: str | None = None
+    dockerfile: str | None = None
+    """Folder of a Dockerfile, relative to the benchmark."""
+    debian: DebianRecipe | None = None
+    host: bool = False
+
+
+class DebianRecipe(_Document):
+    """A base system built from Debian's packages; needs no registry of images."""
+
+    suite: str = "bookworm"
+    packages: tuple[str, ...] = ()
+
+
+class PathSource(_Document):
+    """A folder beside the benchmark. Its .git, if any, is left out."""
+
+    kind: Literal["path"]
+    path: str
+
+
+class GitSource(_Document):
+    """One commit of a repository; its history never enters a room."""
+
+    kind: Literal["git"]
+    url: str
+    """URL or local path (relative to the benchmark)."""
+    ref: str
+
+
+class ArchiveSource(_Document):
+    """A tar or zip file, by path or URL; a single top folder is stripped."""
+
+    kind: Literal["archive"]
+    path: str | None = None
+    url: str | None = None
+    sha256: str
+
+
+class ReleaseHashes(_Document):
+    fixed: str
+    broken: str
+
+
+class ReleasePairSource(_Document):
+    """Two releases of one package: the state is the fixed one with the files below `swap` taken from the
+    broken one; the gold patch is computed from the pair (C-6)."""
+
+    kind: Literal["release_pair"]
+    ecosystem: Literal["pypi", "npm"]
+    package: str
+    fixed: str
+    broken: str
+    sha256: ReleaseHashes
+    swap: tuple[str, ...]
+    """Path prefixes (a folder or a file) replaced by the broken release's."""
+    keep: tuple[str, ...] = ()
+    """Globs below `swap` that stay as in the fixed release (tests that live beside the source)."""
+
+
+Source = Annotated[
+    PathSource | GitSource | ArchiveSource | ReleasePairSource, Field(discriminator="kind")
+]
+
+
+class Dependencies(_Document):
+    """Pinned lists, installed once into a read-only layer (build scripts off)."""
+
+    pip: tuple[str, ...] = ()
+    """name==version; only wheels are taken. On PYTHONPATH in every room."""
+    npm: tuple[str, ...] = ()
+    """name@version; on NODE_PATH in every room."""
+    apt: tuple[str, ...] = ()
+    """name or name=version; unpacked, their scripts not run. On PATH and the library path."""
+
+
+class TaskLimits(_Document):
+    """Bytes and seconds. None means the default of `sandboxes.spec.Limits`; anything else counts as asked
+    for, so a machine that cannot enforce it refuses to start."""
+
+    cpus: float | None = None
+    memory: int | None = None
+    pids: int | None = None
+    disk: int | None = None
+    output: int | None = None
+    agent_time: float | None = None
+    """Seconds the agent may take."""
+    oracle_time: float | None = None
+    """Seconds one oracle command may take."""
+    setup_time: float | None = None
+    trial_time: float | None = None
+    """Seconds for the whole trial; the nearer limit wins."""
+
+
+class NetworkPolicy(_Document):
+    allow: tuple[str, ...] = ()
+
+
+class Task(_Document):
+    """One task (or question). Everything after `metadata` needs an environment (C-6)."""
+
+    id: str
+    input: str = ""
+    """The instruction given to the agent."""
+    criteria: str = ""
+    rubric_ref: str | None = None
+    expected: Mapping[str, Any] = Field(default_factory=dict)
+    metadata: Mapping[str, Any] = Field(default_factory=dict)
+    graders: tuple[str, ...] | None = None
+    """None: ("rubric_checks",) with an environment, nothing without (C-56)."""
+
+    setup: Literal["none", "revert_fix", "apply_patch"] = "none"
+    environment: Environment | None = None
+    source: Source | None = None
+    dependencies: Dependencies = Dependencies()
+    workdir: str = "/workspace"
+    fix_patch: str | None = None
+    """Path of the fix, relative to the benchmark. revert_fix reverses it; gold applies it."""
+    setup_patch: str | None = None
+    test_patch: str | None = None
+    hidden_files: Mapping[str, str] = Field(default_factory=dict)
+    """Path in the work tree -> file relative to the benchmark; only in the judge's rooms."""
+    protected: tuple[str, ...] = ()
+    """More globs put back from the before state before grading (beside the built-in list)."""
+    unprotected: tuple[str, ...] = ()
+    """Globs of the built-in list that this task lets the agent change."""
+    env: Mapping[str, str] = Field(default_factory=dict)
+    limits: TaskLimits = TaskLimits()
+    network: NetworkPolicy = NetworkPolicy()
+
+    @property
+    def has_environment(self) -> bool:
+        return self.environment is not None
+
+
+class Benchmark(_Document):
+    """benchmarks/<name>/benchmark.yaml, `defaults` already merged into each task."""
+
+    id: str
+    version: str
+    label: str = ""
+    description: str = ""
+    bundle: str | None = None
+    tasks: tuple[Task, ...]
+    root: Path
+    """Folder of the file; every relative path is below it."""
+
+
+class Profile(_Document):
+    """A named sandbox in proctor.yaml: replaces only the image and its limits (C-5)."""
+
+    environment: Environment
+    limits: TaskLimits = TaskLimits()
+
+
+class Config(_Document):
+    """proctor.yaml beside the benchmark, or --config."""
+
+    profiles: Mapping[str, Profile] = Field(default_factory=dict)
+
+
+Environment.model_rebuild()

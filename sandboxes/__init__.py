@@ -1,0 +1,1 @@
+"""A disposable place to run commands. Knows nothing of benchmarks."""
