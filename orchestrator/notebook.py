@@ -1,0 +1,161 @@
+"""What one attempt leaves behind: phase times, artifacts, and in the end one record.
+
+Stands beside the line of `trial.run`: the story says what happens, the notebook keeps what was seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from orchestrator.documents.record import (
+    AgentRecord,
+    ChangeRecord,
+    End,
+    OutcomeRecord,
+    PhaseTime,
+    TrialRecord,
+    TrialStatus,
+    VerdictRecord,
+)
+from orchestrator.outcomes import CheckOutcome, Verdict
+from sandboxes.protocol import Done
+
+
+@dataclass
+class Notebook:
+    """One attempt's notes. Belongs to one thread.
+
+    `folder` is where artifacts go (made on first use); `run_folder` is what their recorded paths are
+    relative to. `listen` hears the name of each phase as it begins. `clock` is monotonic seconds.
+    """
+
+    trial: str
+    attempt: int
+    facts: Mapping[str, Any]
+    """Record fields known from the start: benchmark, benchmark_version, task, repeat, rubric_ref, ..."""
+    agent: AgentRecord
+    folder: Path
+    run_folder: Path
+    listen: Callable[[str], None] = lambda phase: None
+    clock: Callable[[], float] = time.monotonic
+    phases: list[PhaseTime] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
+    artifacts: dict[str, str] = field(default_factory=dict)
+    unenforced: tuple[str, ...] = ()
+    change: ChangeRecord | None = None
+    response_sha256: str | None = None
+    ref_unresolved: bool = False
+    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+        self._peak: int | None = None
+        self._cpu: float | None = None
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Time one phase; what `saw` is told inside it is added to it. Phases do not nest."""
+        self.listen(name)
+        began, self._peak, self._cpu = self.clock(), None, None
+        try:
+            yield
+        finally:
+            now = self.clock()
+            self.phases.append(
+                PhaseTime(
+                    phase=name,
+                    started=round(began - self._began, 6),
+                    seconds=round(now - began, 6),
+                    peak_memory=self._peak,
+                    cpu_seconds=self._cpu,
+                )
+            )
+
+    def saw(self, done: Done) -> None:
+        """A command ended: its peak memory and cpu seconds belong to the current phase."""
+        if done.usage.peak_memory is not None:
+            self._peak = max(self._peak or 0, done.usage.peak_memory)
+        if done.usage.cpu_seconds is not None:
+            self._cpu = round((self._cpu or 0.0) + done.usage.cpu_seconds, 6)
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Write an artifact (`name` is ours: no slashes from outside) and remember where it lies."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / name
+        path.write_bytes(data)
+        self.artifacts[name] = path.relative_to(self.run_folder).as_posix()
+
+    def keep_response(self, response: str | bytes) -> None:
+        """The agent's answer, byte for byte. An empty one is not written."""
+        data = response if isinstance(response, bytes) else response.encode("utf-8", "surrogateescape")
+        self.response_sha256 = hashlib.sha256(data).hexdigest()
+        if data:
+            self.keep("response.txt", data)
+
+    def record(
+        self,
+        status: TrialStatus,
+        end: End,
+        reason: str,
+        *,
+        verdict: Verdict | None = None,
+        error: str | None = None,
+        final: bool = True,
+    ) -> TrialRecord:
+        """The attempt, whole. `score` is the verdict's, and only for passed and failed trials."""
+        scored = status in ("passed", "failed")
+        score = verdict.score if verdict is not None and scored else (0.0 if scored else None)
+        return TrialRecord(
+            trial=self.trial,
+            attempt=self.attempt,
+            final=final,
+            agent=self.agent,
+            status=status,
+            end=end,
+            score=score,
+            reason=reason,
+            verdict=None if verdict is None else _verdict(verdict),
+            change=self.change,
+            response_sha256=self.response_sha256,
+            ref_unresolved=self.ref_unresolved,
+            started_at=self.started_at,
+            seconds=round(self.clock() - self._began, 6),
+            phases=tuple(self.phases),
+            unenforced=self.unenforced,
+            digests=dict(self.digests),
+            artifacts=dict(self.artifacts),
+            error=error,
+            **self.facts,
+        )
+
+
+def _verdict(verdict: Verdict) -> VerdictRecord:
+    return VerdictRecord(
+        rubric=verdict.rubric,
+        score=verdict.score,
+        passed=verdict.passed,
+        reason=verdict.reason,
+        outcomes=tuple(_outcome(o) for o in verdict.outcomes),
+        skipped=tuple(_outcome(o) for o in verdict.skipped),
+        warnings=verdict.warnings,
+        executors=verdict.executors,
+    )
+
+
+def _outcome(outcome: CheckOutcome) -> OutcomeRecord:
+    return OutcomeRecord(
+        id=outcome.check_id,
+        kind=outcome.kind,
+        status=outcome.status,
+        score=outcome.score,
+        passed=outcome.passed if outcome.executed else None,
+        reason=outcome.reason,
+        details=dict(outcome.details),
+    )
