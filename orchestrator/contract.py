@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from orchestrator.outcomes import CheckOutcome
 from sandboxes.protocol import Done
-from sandboxes.spec import Command
+from sandboxes.spec import Command, Layer
 
 Check = Mapping[str, Any]
 """One item of a rubric's `checks`, as loaded: validated by the schema, but executors must not rely on
@@ -28,6 +28,8 @@ class Step:
     """Absolute paths. Only regular files are read; no link is followed; see `StepResult.files`."""
     stop_unless_ok: bool = False
     """When this step does not exit 0, the steps after it are not run (a guard, rule 121)."""
+    layers: tuple[Layer, ...] = ()
+    """Read-only files of the check's own (a report plug-in, a trusted ruleset) that the room must hold."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class StepResult:
     done: Done
     files: Mapping[str, bytes | None] = field(default_factory=dict)
     """What `Step.reads` named: the bytes, or None when there is no regular file of that name."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Why a file that is there was not read ("larger than 67108864 bytes"), by path."""
 
 
 @dataclass(frozen=True)
