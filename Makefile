@@ -1,0 +1,64 @@
+# proctor: `make` lists the targets, `make demo` shows what it does.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+SANDBOX ?=
+VENV := .venv
+BIN := $(VENV)/bin
+CODE := orchestrator sandboxes tests bench
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: install ## watch four tasks being graded in sandboxes (SANDBOX=docker for Docker or Podman)
+	@$(BIN)/proctor demo $(if $(SANDBOX),--sandbox $(SANDBOX))
+
+.PHONY: install
+install: $(VENV)/.installed ## make .venv and install proctor into it (git and runc too, as root)
+
+.PHONY: test
+test: check ## everything: lint, types, imports, then all tests with real engines
+	@.ci/with-engines $(BIN)/python -m pytest -m "not network"
+
+.PHONY: test-fast
+test-fast: $(VENV)/.developing ## unit and flow tests only: no engine needed
+	@$(BIN)/python -m pytest -q tests/unit tests/flow
+
+.PHONY: test-real
+test-real: $(VENV)/.developing ## real projects from the package registries, on every engine
+	@.ci/with-engines $(BIN)/python -m pytest -m network
+
+.PHONY: check
+check: $(VENV)/.developing ## lint, format, types and import contract, without tests
+	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/ruff format --check $(CODE)
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+.PHONY: bench
+bench: $(VENV)/.developing ## measure the cost over bare containers, the start-up and 500 fake trials
+	@$(BIN)/python bench/startup.py
+	@$(BIN)/python bench/fake_trials.py
+	@.ci/with-engines $(BIN)/python bench/floor.py
+
+.PHONY: clean
+clean: ## remove what the targets above made here (not your runs, not the cache)
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: a second call has nothing to do until pyproject.toml changes.
+$(VENV)/.installed: pyproject.toml .ci/machine
+	@PYTHON="$(PYTHON)" .ci/machine
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing proctor into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.developing: $(VENV)/.installed
+	@echo "installing the tools of developers ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

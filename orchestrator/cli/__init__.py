@@ -1,0 +1,58 @@
+"""The `proctor` command: which commands there are. The only package that prints and exits.
+
+Command modules import nothing heavy at their top, so that `proctor --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+EPILOG = "Begin with `proctor demo`, then `proctor init my-benchmark`. Exit codes: 0 passed, 1 failed, 2 a document \
+to mend, 3 the machine, 4 a fault of proctor, 130 interrupted."
+
+
+def build() -> typer.Typer:
+    """The command line, assembled."""
+    from orchestrator.cli import check, demo, doctor, init, reap, report, run, schema, shell, show, validate
+
+    app = typer.Typer(
+        name="proctor",
+        help="Grade coding agents on repository tasks in real sandboxes, with verdicts you can trust.",
+        epilog=EPILOG,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback()(proctor)
+    for module in (run, show, report, validate, check, shell, init, demo, doctor, reap, schema):
+        app.command(module.NAME)(module.command)
+    return app
+
+
+def version(asked: bool) -> None:
+    """Print the version and leave."""
+    if asked:
+        from importlib.metadata import version as installed
+
+        print(f"proctor {installed('proctor')}")
+        raise typer.Exit
+
+
+def proctor(
+    version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Grade coding agents on repository tasks in real sandboxes, with verdicts you can trust."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point of the console script: run one command and exit with its code."""
+    from orchestrator.cli.ending import finish
+
+    sys.exit(finish(build(), arguments))

@@ -1,0 +1,39 @@
+"""How a command ends: its own code, a usage error, or an exception told by its owner."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from orchestrator.errors import EXIT_OK
+
+
+def finish(app: typer.Typer, arguments: Sequence[str] | None = None) -> int:
+    """Run `app` and return the exit code. Raises nothing; prints what went wrong."""
+    try:
+        result = typer.main.get_command(app).main(
+            args=None if arguments is None else list(arguments), prog_name="proctor", standalone_mode=False
+        )
+        sys.stdout.flush()
+    except typer.Exit as leave:
+        return leave.exit_code
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else EXIT_OK
+    except BaseException as error:
+        return _told(error)
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _told(error: BaseException) -> int:
+    show = getattr(error, "show", None)
+    if callable(show):  # a usage error: an unknown option, a missing argument
+        show()
+        return int(getattr(error, "exit_code", 2))
+    from orchestrator.cli.failure import tell
+
+    cause = error.__cause__ or error.__context__
+    if isinstance(error, typer.Abort) and isinstance(cause, KeyboardInterrupt | EOFError):
+        error = KeyboardInterrupt()
+    return tell(error)

@@ -1,0 +1,96 @@
+"""From an exception to a sentence and an exit code, by who can mend it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from orchestrator.errors import (
+    EXIT_AUTHOR,
+    EXIT_FAILED,
+    EXIT_HARNESS,
+    EXIT_INFRASTRUCTURE,
+    EXIT_INTERRUPTED,
+    AuthoringError,
+    TaskInvalid,
+)
+from sandboxes.errors import SandboxError
+
+USERS_FILES = frozenset(
+    (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EROFS, errno.ELOOP)
+)
+"""A file error that whoever typed the command can mend; others (a full disk) are the machine's."""
+
+
+def tell(error: BaseException) -> int:
+    """Print what went wrong on stderr and return the exit code of its owner (see orchestrator.errors)."""
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted")
+        return EXIT_INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return quiet_pipe()
+    if isinstance(error, AuthoringError):
+        for problem in error.problems:
+            say(str(problem).removeprefix(": "))
+        return EXIT_AUTHOR
+    if isinstance(error, TaskInvalid):
+        say(f"the task is not valid: {error}")
+        return EXIT_AUTHOR
+    if isinstance(error, SandboxError):
+        say(f"{error} ({error.end}). `proctor doctor` tells what this machine has and what is missing.")
+        return EXIT_INFRASTRUCTURE
+    if isinstance(error, OSError) and error.filename is not None:
+        return file_trouble(error)
+    return our_own(error)
+
+
+def say(text: str) -> None:
+    """One message on stderr, as `proctor: ...`."""
+    try:
+        print(f"proctor: {text}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        pass
+
+
+def quiet_pipe() -> int:
+    """The reader of our output has gone (`proctor ... | head`): no noise, and no second error at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    return EXIT_FAILED
+
+
+def file_trouble(error: OSError) -> int:
+    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)
+    say(f"{name}: {(error.strerror or str(error)).lower()}")
+    return EXIT_AUTHOR if error.errno in USERS_FILES else EXIT_INFRASTRUCTURE
+
+
+def our_own(error: BaseException) -> int:
+    """A bug of proctor's: keep the traceback where it can be sent from."""
+    place = keep("".join(traceback.format_exception(error)))
+    say(
+        f"this is a fault of proctor itself, not of your files: {type(error).__name__}: {error}. "
+        f"Please report it with {place}"
+    )
+    return EXIT_HARNESS
+
+
+def keep(trace: str) -> Path:
+    """Write a traceback into proctor's home, or a temporary file when that cannot be written."""
+    from sandboxes.home import home
+
+    name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + f"-{os.getpid()}.txt"
+    try:
+        folder = home() / "crashes"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(trace, encoding="utf-8", errors="backslashreplace")
+        return folder / name
+    except OSError:
+        with tempfile.NamedTemporaryFile("w", prefix="proctor-", suffix=".txt", delete=False) as file:
+            file.write(trace)
+        return Path(file.name)

@@ -1,0 +1,6 @@
+"""Saying hello."""
+
+
+def greet(name):
+    """A greeting."""
+    return f"Hello, {name}!"
