@@ -57,14 +57,17 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        """Raises KeyError, TypeError or ValueError on anything `to_json` did not write."""
-        return cls(
-            str(data["benchmark"]),
-            str(data["benchmark_version"]),
-            tuple(map(str, data["agents"])),
-            int(data["repeats"]),
-            tuple(TrialJob(**job) for job in data["trials"]),
-        )
+        """Raises AuthoringError on anything that `to_json` did not write."""
+        try:
+            return cls(
+                str(data["benchmark"]),
+                str(data["benchmark_version"]),
+                tuple(map(str, data["agents"])),
+                int(data["repeats"]),
+                tuple(TrialJob(**job) for job in data["trials"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise AuthoringError(f"the run's plan is damaged: {error}") from None
 
 
 def make(

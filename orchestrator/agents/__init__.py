@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.deadline import Deadline
 from orchestrator.documents.benchmark import Benchmark, Task
-from orchestrator.errors import AuthoringError
+from orchestrator.errors import AuthoringError, Problem
 from sandboxes.protocol import Sandbox
 
 
@@ -112,7 +112,7 @@ def make(spec: str, kinds: Mapping[str, Any], benchmark: Benchmark) -> Agent:
 def make_all(specs: tuple[str, ...], kinds: Mapping[str, Any], benchmark: Benchmark) -> dict[str, Agent]:
     """`make` for each spec, by spec. Raises one AuthoringError with the problems of all of them."""
     agents: dict[str, Agent] = {}
-    problems = []
+    problems: list[Problem] = []
     for spec in specs:
         try:
             agents[spec] = make(spec, kinds, benchmark)

@@ -1,0 +1,157 @@
+"""A file of lines that survives a crash: whole lines only, in the order they were added.
+
+A line is one write to a file opened for appending, so a killed process loses none that was added. What a
+power cut may take is bounded by `SYNC_AFTER`. Lines end with b"\\n" and nothing else: U+2028, U+0085 and
+"\\r" inside one belong to it (B127).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+SYNC_AFTER = 0.1
+"""Seconds a line may wait before it is forced to the disk, together with those that came meanwhile."""
+_CHUNK = 1 << 20
+
+
+class JournalFailed(Exception):
+    """The disk took no more (full, read-only, gone): nothing half-written is left behind."""
+
+
+class Journal:
+    """Appends lines to one file. Thread-safe; one open writer per file (the run's lock sees to that).
+
+    Opening makes the file when it is missing and moves a torn last line aside, into "<stem>.torn" beside
+    it, so that the next line does not stick to it (B126). `torn` holds those bytes (empty: none).
+    """
+
+    def __init__(self, path: Path, *, sync_after: float = SYNC_AFTER) -> None:
+        self.path = path
+        self.torn = mend(path)
+        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._sync_after = sync_after
+        self._lock = threading.Condition()
+        self._unsynced = False
+        self._closed = False
+        self._failure: OSError | None = None
+        self._syncer = threading.Thread(target=self._keep_syncing, name="journal", daemon=True)
+        self._syncer.start()
+
+    def append(self, line: bytes) -> None:
+        """Add one line (without its end). When this returns, killing the process does not lose it.
+
+        Raises JournalFailed when it could not be written whole; the file is then as before. ValueError
+        when `line` holds a line end, or the journal is closed.
+        """
+        if b"\n" in line:
+            raise ValueError("a journal's line cannot hold a line end")
+        with self._lock:
+            if self._closed:
+                raise ValueError(f"{self.path} is closed")
+            if self._failure is not None:
+                raise self._failed(self._failure)
+            self._write_whole(line + b"\n")
+            if not self._unsynced:
+                self._unsynced = True
+                self._lock.notify_all()
+
+    def close(self) -> None:
+        """Force everything to the disk and end the helper thread. Idempotent. Raises JournalFailed."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._lock.notify_all()
+        self._syncer.join()
+        try:
+            if self._unsynced:
+                os.fdatasync(self._fd)
+        except OSError as error:
+            self._failure = error
+        finally:
+            os.close(self._fd)
+        if self._failure is not None:
+            raise self._failed(self._failure)
+
+    def _write_whole(self, data: bytes) -> None:
+        before = os.fstat(self._fd).st_size
+        try:
+            written = os.write(self._fd, data)
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError as error:
+            os.ftruncate(self._fd, before)
+            raise self._failed(error) from error
+
+    def _keep_syncing(self) -> None:
+        while True:
+            with self._lock:
+                self._lock.wait_for(lambda: self._unsynced or self._closed)
+                if self._lock.wait_for(lambda: self._closed, timeout=self._sync_after / 2):
+                    return
+                self._unsynced = False
+            try:
+                os.fdatasync(self._fd)
+            except OSError as error:
+                # A page the kernel failed to write is dropped: only a new open could tell (fsyncgate).
+                with self._lock:
+                    self._failure = error
+                    self._unsynced = False
+
+    def _failed(self, error: OSError) -> JournalFailed:
+        return JournalFailed(f"{self.path} cannot be written: {error.strerror}; free the disk, then --resume")
+
+
+def lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
+    """Each line with its 1-based number, and whether it is whole (only the last one can be torn).
+
+    Holds one line at a time. A missing file has none.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        # Iterating a file opened in binary splits on b"\n" only.
+        for number, line in enumerate(file, 1):
+            yield number, line.removesuffix(b"\n"), line.endswith(b"\n")
+
+
+def mend(path: Path) -> bytes:
+    """Cut a torn last line off `path`, after saving it in "<stem>.torn". Returns it, or b"".
+
+    Whole lines are never touched. A line that is missing nothing but its end is torn as well: who wrote it
+    never learned that it was kept.
+    """
+    try:
+        file = path.open("r+b")
+    except FileNotFoundError:
+        return b""
+    with file:
+        size = file.seek(0, os.SEEK_END)
+        keep = _whole_bytes(file.fileno(), size)
+        if keep == size:
+            return b""
+        torn = os.pread(file.fileno(), size - keep, keep)
+        with path.with_suffix(".torn").open("ab") as aside:
+            aside.write(torn + b"\n")
+            aside.flush()
+            os.fsync(aside.fileno())
+        file.truncate(keep)
+        os.fsync(file.fileno())
+    return torn
+
+
+def _whole_bytes(fd: int, size: int) -> int:
+    """Where the last whole line ends, looking from the back."""
+    end = size
+    while end > 0:
+        start = max(0, end - _CHUNK)
+        found = os.pread(fd, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
