@@ -1,0 +1,106 @@
+"""From a rubric's file to a `Rubric`: every mistake in it is named at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orchestrator.documents.rubric import Rubric
+from orchestrator.errors import AuthoringError, Problem
+from orchestrator.loading.explain import did_you_mean, explain, unknown_kind
+from orchestrator.loading.located import Located
+from orchestrator.loading.texts import parse_document, read_document
+from orchestrator.schemas import RubricSchema, core
+
+
+def load_rubric(path: Path | str, schemas: RubricSchema | None = None) -> Rubric:
+    """The rubric in a YAML or JSON file.
+
+    `schemas` knows the check kinds; None means the fourteen core kinds. A weight for a check that is not
+    there does not stop the loading by itself (C-24): see `lint`.
+    Raises AuthoringError with every problem of the document.
+    """
+    return rubric_of(read_document(Path(path)), schemas)
+
+
+def parse_rubric(text: str | bytes, name: str = "rubric", schemas: RubricSchema | None = None) -> Rubric:
+    """The rubric in `text`; `name` stands in messages. Otherwise as `load_rubric`."""
+    return rubric_of(parse_document(text, name), schemas)
+
+
+def rubric_of(doc: Located, schemas: RubricSchema | None = None) -> Rubric:
+    """The rubric in a document already read. Otherwise as `load_rubric`."""
+    schemas = schemas or core()
+    found = doc.everything(_problems(doc, schemas))
+    if found:
+        raise AuthoringError(doc.everything([*found, *dangling_weights(doc)]))
+    return Rubric.model_validate(doc.data)
+
+
+def dump_rubric(rubric: Rubric) -> str:
+    """The rubric as YAML that loads to an equal one; the data of its checks is not touched (rule 172)."""
+    data = rubric.model_dump(mode="python", exclude_defaults=True)
+    data["checks"] = [dict(check) for check in data["checks"]]
+    if bundles := data.get("applicable_bundles"):
+        data["applicable_bundles"] = list(bundles)
+    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    return text
+
+
+def _problems(doc: Located, schemas: RubricSchema) -> Iterator[Problem]:
+    yield from explain(schemas.document, doc, doc.data)
+    for number, check in _checks(doc):
+        yield from _check_problems(doc, schemas, number, check)
+    yield from _double_ids(doc)
+
+
+def _checks(doc: Located) -> Iterator[tuple[int, dict[str, Any]]]:
+    checks = doc.data.get("checks") if isinstance(doc.data, dict) else None
+    for number, check in enumerate(checks if isinstance(checks, list) else ()):
+        if isinstance(check, dict):
+            yield number, check
+
+
+def _check_problems(
+    doc: Located, schemas: RubricSchema, number: int, check: dict[str, Any]
+) -> Iterator[Problem]:
+    """Judged by the definition of its own kind, never by all of them (C-40)."""
+    path = ("checks", number)
+    kind = check.get("kind")
+    if "kind" not in check:
+        yield doc.problem(path, '"kind" is missing', "add kind: one of " + ", ".join(sorted(schemas.kinds)))
+    elif isinstance(kind, str) and kind in schemas.kinds:
+        yield from explain(schemas.kinds[kind], doc, check, path)
+    else:
+        yield unknown_kind(kind, schemas.kinds, doc, (*path, "kind"))
+
+
+def _double_ids(doc: Located) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for number, check in _checks(doc):
+        name = check.get("id")
+        if not isinstance(name, str):
+            continue
+        path = ("checks", number, "id")
+        if name in first:
+            line = doc.line(("checks", first[name], "id"))
+            message = f'the id "{name}" is already that of checks[{first[name]}] on line {line}'
+            yield doc.problem(path, message, "weights and reports need one id per check")
+        first.setdefault(name, number)
+
+
+def dangling_weights(doc: Located) -> Iterator[Problem]:
+    """Weights for ids that no check has: refused by validate, named by check and run (C-24)."""
+    scoring = doc.data.get("scoring") if isinstance(doc.data, dict) else None
+    weights = scoring.get("weights") if isinstance(scoring, dict) else None
+    if not isinstance(weights, dict):
+        return
+    ids = {check["id"] for _, check in _checks(doc) if isinstance(check.get("id"), str)}
+    for name in weights:
+        if name not in ids:
+            hint = did_you_mean(name, ids) if ids else "give the check this id, or remove the weight"
+            path = ("scoring", "weights", name)
+            yield doc.problem(path, f'no check has the id "{name}": this weight does nothing', hint, key=True)

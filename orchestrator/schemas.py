@@ -1,0 +1,154 @@
+"""Where the JSON Schemas lie, and how plug-ins add check kinds to the rubric's.
+
+The static files are authoritative; a combined schema exists only at run time (rules 151 to 159).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import SchemaError
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
+
+from orchestrator.errors import AuthoringError, Problem
+
+NAMES = ("rubric", "benchmark", "record")
+_BASE = {"$ref": "#/$defs/check_base"}
+_KIND = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+Definitions = Mapping[str, Mapping[str, Any]]
+"""One plug-in's check definitions, by kind."""
+
+
+def folder() -> Path:
+    """The folder of the schema files: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parent
+    for place in (package / "_schema", package.parent / "schema"):
+        if (place / "rubric.schema.json").is_file():
+            return place
+    raise FileNotFoundError("the schema files are not installed with proctor; install it again")
+
+
+def load(name: str) -> dict[str, Any]:
+    """The static schema of that name (see NAMES), a fresh copy. Raises KeyError for another name."""
+    if name not in NAMES:
+        raise KeyError(name)
+    return copy.deepcopy(_read(name))
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    text = (folder() / f"{name}.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def combined(executor_schemas: Iterable[Definitions] = (), tools: Iterable[str] = ()) -> dict[str, Any]:
+    """The rubric schema with the plug-ins' kinds spliced in (rules 152 to 155).
+
+    A kind that exists already is left as it is: core wins, then the first plug-in. `tools` are names of
+    further analyzers that `score_delta` may name.
+    Raises AuthoringError for a definition that does not pin its kind (rule 153) or is no JSON Schema.
+    """
+    schema = load("rubric")
+    definitions = schema["$defs"]
+    for offered in executor_schemas:
+        for kind, definition in offered.items():
+            if f"check_{kind}" in definitions:
+                continue
+            _refuse_loose(kind, definition)
+            definitions[f"check_{kind}"] = copy.deepcopy(dict(definition))
+            definitions["check"]["oneOf"].append({"$ref": f"#/$defs/check_{kind}"})
+    known = definitions["check_score_delta"]["allOf"][1]["properties"]["tool"]["enum"]
+    known.extend(name for name in dict.fromkeys(tools) if name not in known)
+    return schema
+
+
+def _refuse_loose(kind: str, definition: Mapping[str, Any]) -> None:
+    """Rules 153, 156 and 219: a definition that could take another kind's checks never gets in."""
+    where = f"plug-in check kind {kind!r}"
+    if not isinstance(kind, str) or not _KIND.match(kind):
+        raise _plugin_fault(where, "is no name for a kind", "use small letters, digits and _")
+    if not isinstance(definition, Mapping):
+        raise _plugin_fault(where, "its definition is not a JSON Schema object", "give a mapping")
+    parts = [definition, *(p for p in definition.get("allOf", ()) if isinstance(p, Mapping))]
+    pins = any(_property(p, "kind").get("const") == kind for p in parts)
+    if not pins or not any("kind" in p.get("required", ()) for p in parts):
+        raise _plugin_fault(
+            where, "does not pin its kind", f'need kind: {{"const": "{kind}"}}, listed in required'
+        )
+    if _BASE not in parts or definition.get("unevaluatedProperties") is not False:
+        hint = 'use allOf with {"$ref": "#/$defs/check_base"} and "unevaluatedProperties": false'
+        raise _plugin_fault(where, "would accept unknown fields or lacks the shared ones", hint)
+    try:
+        Draft202012Validator.check_schema(dict(definition))
+    except SchemaError as error:
+        raise _plugin_fault(
+            where, f"is no valid JSON Schema: {error.message}", "mend the definition"
+        ) from None
+
+
+def _property(part: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    properties = part.get("properties")
+    found = properties.get(name) if isinstance(properties, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _plugin_fault(where: str, message: str, hint: str) -> AuthoringError:
+    return AuthoringError(Problem(where, 0, "", message, hint))
+
+
+def _strict_pattern(_: Validator, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
+    """`$` means the very end, as in JSON Schema's own dialect; Python's lets a newline through."""
+    if isinstance(instance, str) and not _compiled(pattern).search(instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"(?<!\\)\$(?=\||\)|\Z)", r"\\Z", pattern))
+
+
+_Validator: Any = extend(Draft202012Validator, {"pattern": _strict_pattern})
+
+
+def validator(schema: Mapping[str, Any], pointer: str = "") -> Validator:
+    """A validator for `schema`, or for the definition of it that `pointer` ("$defs/task") names."""
+    if pointer:
+        schema = {"$defs": schema["$defs"], "$ref": f"#/{pointer}"}
+    built: Validator = _Validator(schema)
+    return built
+
+
+@dataclass(frozen=True)
+class RubricSchema:
+    """A rubric schema made ready: one validator for the document, one for each kind (C-40)."""
+
+    schema: Mapping[str, Any]
+    document: Validator = field(repr=False)
+    kinds: Mapping[str, Validator] = field(repr=False)
+
+    @classmethod
+    def of(cls, executor_schemas: Iterable[Definitions] = (), tools: Iterable[str] = ()) -> RubricSchema:
+        """Core and plug-ins together; see `combined`."""
+        schema = combined(executor_schemas, tools)
+        frame = copy.deepcopy(schema)
+        frame["properties"]["checks"]["items"] = {"type": "object"}
+        names = [name for name in schema["$defs"] if name.startswith("check_") and name != "check_base"]
+        kinds = {name.removeprefix("check_"): validator(schema, f"$defs/{name}") for name in names}
+        return cls(schema, validator(frame), kinds)
+
+
+@cache
+def core() -> RubricSchema:
+    """The fourteen kinds of the static file, and nothing else."""
+    return RubricSchema.of()
