@@ -1,0 +1,142 @@
+"""A run while it goes on: a live table on a terminal, one line per ended trial elsewhere; on stderr."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from orchestrator.cli import words
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.text import Text
+
+    from orchestrator.documents.record import TrialRecord
+    from orchestrator.plan import TrialJob
+
+SHOWN = 12
+"""Running trials listed at once; the rest is a number."""
+RECENT = 4
+"""Last failures kept in sight."""
+
+
+class Progress(Protocol):
+    """What `run.execute` tells while it works; called from many threads."""
+
+    def started(self, job: TrialJob) -> None: ...
+    def phase(self, job: TrialJob, name: str) -> None: ...
+    def finished(self, job: TrialJob, record: TrialRecord) -> None: ...
+
+
+class Quiet:
+    """Tells nothing."""
+
+    def started(self, job: TrialJob) -> None: ...
+    def phase(self, job: TrialJob, name: str) -> None: ...
+    def finished(self, job: TrialJob, record: TrialRecord) -> None: ...
+
+
+class Lines(Quiet):
+    """One line per ended attempt: "[ 3/12] failed  csv_quotes  noop  0.4s  tests: exit code 1"."""
+
+    def __init__(self, planned: int, write: Callable[[str], None]) -> None:
+        self._planned, self._write = planned, write
+        self._done = 0
+        self._lock = threading.Lock()
+
+    def finished(self, job: TrialJob, record: TrialRecord) -> None:
+        with self._lock:
+            self._done += record.final
+            head = f"[{self._done:>{len(str(self._planned))}}/{self._planned}]"
+            again = "" if record.final else f" (attempt {record.attempt}, trying again)"
+            self._write(
+                f"{head} {words.word(record.status).text:<8} {_name(job)}  {words.seconds(record.seconds)}  "
+                f"{words.safe(words.shorten(record.reason, 120))}{again}"
+            )
+
+
+class Board(Quiet):
+    """The live table: counts so far, what runs now and in which phase, the latest that did not pass."""
+
+    def __init__(self, title: str, planned: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._title, self._planned, self._clock = title, planned, clock
+        self._began = clock()
+        self._running: dict[str, tuple[TrialJob, float, str]] = {}
+        self._counts: Counter[str] = Counter()
+        self._recent: list[str] = []
+        self._lock = threading.Lock()
+
+    def started(self, job: TrialJob) -> None:
+        with self._lock:
+            self._running[job.trial] = (job, self._clock(), "")
+
+    def phase(self, job: TrialJob, name: str) -> None:
+        with self._lock:
+            _, since, _ = self._running.get(job.trial, (job, self._clock(), ""))
+            self._running[job.trial] = (job, since, name)
+
+    def finished(self, job: TrialJob, record: TrialRecord) -> None:
+        with self._lock:
+            if not record.final:
+                return
+            self._running.pop(job.trial, None)
+            self._counts[record.status] += 1
+            if record.status != "passed":
+                reason = words.safe(words.shorten(record.reason, 90))
+                line = f"{words.mark(record.status)} {_name(job)}: {reason}"
+                self._recent = [*self._recent, line][-RECENT:]
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        with self._lock:
+            running, recent = list(self._running.values()), list(self._recent)
+            parts: list[Text] = [self._head()]
+        now = self._clock()
+        for job, since, phase in running[:SHOWN]:
+            line = Text(f"  {words.mark('running')} ", style=words.word("running").style)
+            line.append(f"{_name(job):<36} {phase:<10} {words.seconds(now - since):>7}", style="default")
+            parts.append(line)
+        if len(running) > SHOWN:
+            parts.append(Text(f"    and {len(running) - SHOWN} more"))
+        parts += [Text(f"  {line}", style="dim", no_wrap=True, overflow="ellipsis") for line in recent]
+        return Group(*parts)
+
+    def _head(self) -> Text:
+        from rich.text import Text
+
+        done = sum(self._counts.values())
+        head = Text(f"{self._title}  {done}/{self._planned}", style="bold")
+        for status, count in ((s, self._counts[s]) for s in words.STATUS if self._counts[s]):
+            word = words.word(status)
+            head.append(f"   {words.mark(status)} {count} {word.text}", style=word.style)
+        head.append(f"   {words.seconds(self._clock() - self._began)}", style="default")
+        return head
+
+
+@contextmanager
+def shown(title: str, planned: int, *, quiet: bool = False) -> Iterator[Progress]:
+    """A progress display that fits where stderr goes."""
+    from orchestrator.cli.printing import console
+
+    out = console(stderr=True)
+    if quiet:
+        yield Quiet()
+    elif out.is_terminal:
+        from rich.live import Live
+
+        board = Board(words.safe(title), planned)
+        with Live(get_renderable=board.__rich__, console=out, refresh_per_second=8, transient=True):
+            yield board
+    else:
+        yield Lines(planned, lambda line: print(line, file=out.file, flush=True))
+
+
+def _name(job: TrialJob) -> str:
+    repeat = f" #{job.repeat}" if job.repeat > 1 else ""
+    return words.safe(f"{job.task}  {job.agent}{repeat}")
