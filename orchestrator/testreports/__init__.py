@@ -1,0 +1,13 @@
+"""What test runners report: {test id: status}, read from files of ours or from recorded logs."""
+
+from __future__ import annotations
+
+from orchestrator.testreports.pytest_report import PytestReporter
+from orchestrator.testreports.report import FAILING, PASSING, Reporter, Status, TestReport
+
+__all__ = ["FAILING", "PASSING", "PytestReporter", "Reporter", "Status", "TestReport", "built_in"]
+
+
+def built_in() -> tuple[Reporter, ...]:
+    """The readers that ship, in the order they are asked whether they recognise a command."""
+    return (PytestReporter(),)

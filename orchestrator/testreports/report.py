@@ -1,0 +1,100 @@
+"""What a test runner reported, and what can read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from orchestrator.contract import Step, StepResult
+
+Status = Literal[
+    "passed",
+    "failed",
+    "error",
+    "skipped",
+    "xfailed",
+    "xpassed",
+    "not_run",
+    "missing",
+    "ambiguous",
+    "unknown",
+]
+"""How one test came out.
+
+failed: its body failed (a strict unexpected pass, too). error: setup, teardown or collection failed, or
+its worker crashed. xfailed, xpassed: ran, marked as expected to fail (not strict). not_run: collected,
+never executed (`xfail(run=False)`, a run that stopped early). missing: the report does not name it.
+ambiguous: two results under one id. unknown: a result in words we do not know.
+"""
+
+PASSING: frozenset[str] = frozenset({"passed", "xpassed"})
+"""Really ran, and its body held (docs: B066). Nothing else is ever a pass."""
+FAILING: frozenset[str] = frozenset({"failed", "error", "xfailed"})
+"""Really tried, and did not hold: what a fail_to_pass test must be in the before state."""
+
+ReportEnd = Literal["graded", "nothing_ran", "run_incomplete", "report_unreadable", "report_missing"]
+
+
+@dataclass(frozen=True)
+class TestReport:
+    """One command's tests. `end` other than "graded" means it is no result, whatever `statuses` holds."""
+
+    __test__ = False
+
+    end: ReportEnd
+    statuses: Mapping[str, Status] = field(default_factory=dict, repr=False)
+    problems: tuple[str, ...] = ()
+    """Sentences: why `end` is what it is, or what else was odd."""
+    collection: Mapping[str, Status] = field(default_factory=dict)
+    """Files or classes that failed ("error") or were skipped as a whole while tests were collected."""
+    exit_statuses: tuple[int, ...] = ()
+    """What the runner itself meant to exit with, one for each time the command ran it."""
+    tool: str = ""
+    """Runner and version, "pytest 8.3.4"."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each status occurs, most frequent first."""
+        return dict(Counter(self.statuses.values()).most_common())
+
+    @property
+    def went_wrong(self) -> tuple[str, ...]:
+        """Ids that explain a non-zero exit: failed, error or ambiguous tests, and failed collections."""
+        wrong = [i for i, s in self.statuses.items() if s in ("failed", "error", "ambiguous")]
+        return (*wrong, *(i for i, s in self.collection.items() if s == "error"))
+
+    def status(self, test_id: str) -> Status:
+        """Exact ids only; "missing" when the report does not name it."""
+        return self.statuses.get(test_id, "missing")
+
+    def disagreement(self, exit_code: int) -> str:
+        """What exit code and report say against each other (C-8); empty when they agree."""
+        wrong = self.went_wrong
+        if exit_code == 0 and wrong:
+            return f"exit code 0, but the report says {len(wrong)} went wrong ({wrong[0][:200]})"
+        if exit_code == 0 and any(s not in (0, 5) for s in self.exit_statuses):
+            return f"exit code 0, but the runner itself ended with {max(self.exit_statuses)}"
+        if exit_code != 0 and not wrong:
+            return f"exit code {exit_code}, but the report says nothing failed"
+        return ""
+
+
+class Reporter(Protocol):
+    """Makes one test runner leave a report, and reads it."""
+
+    name: str
+
+    def recognises(self, command: str) -> bool:
+        """Whether this shell command runs our runner."""
+        ...
+
+    def step(self, command: str, env: Mapping[str, str], token: str) -> Step:
+        """The command as a step that leaves a report. `env` is what the room has already; `token` must be
+        unpredictable wherever the candidate's code runs."""
+        ...
+
+    def read(self, result: StepResult, token: str) -> TestReport:
+        """Never raises for what the candidate's code may have written."""
+        ...
