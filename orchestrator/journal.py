@@ -17,8 +17,11 @@ SYNC_AFTER = 0.1
 _CHUNK = 1 << 20
 
 
-class JournalFailed(Exception):
-    """The disk took no more (full, read-only, gone): nothing half-written is left behind."""
+class JournalFailed(OSError):
+    """The disk took no more (full, read-only, gone): nothing half-written is left behind.
+
+    errno, strerror and filename are set. Nobody's score: free the disk, then resume.
+    """
 
 
 class Journal:
@@ -102,7 +105,7 @@ class Journal:
                     self._unsynced = False
 
     def _failed(self, error: OSError) -> JournalFailed:
-        return JournalFailed(f"{self.path} cannot be written: {error.strerror}; free the disk, then --resume")
+        return JournalFailed(error.errno, error.strerror, str(self.path))
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:

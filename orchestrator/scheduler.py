@@ -14,6 +14,8 @@ from typing import Generic, Protocol, TypeVar
 
 PATIENCE = 8
 """How many later jobs may overtake one that waits for room. After that, room is kept free for it."""
+LOOKAHEAD = 64
+"""How far down the line a job that fits is looked for."""
 
 
 class Job(Protocol):
@@ -108,15 +110,18 @@ class LocalScheduler:
             threading.Thread(target=_work_off, args=(queue, work, ended.put), name=f"slot-{n}")
             for n in range(min(self.slots, len(fitting)))
         ]
-        for worker in workers:
-            worker.start()
         try:
+            for worker in workers:
+                worker.start()
             for _ in fitting:
                 on_done(*ended.get())
-        finally:
+        except BaseException:
             self.stop()
+            raise
+        finally:
             for worker in workers:
-                worker.join()
+                if worker.ident is not None:
+                    worker.join()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -174,7 +179,7 @@ class _Queue(Generic[J]):
             self._room.notify_all()
 
     def _next_fitting(self) -> int | None:
-        reach = len(self._waiting) if self._overtakes < PATIENCE else 1
+        reach = min(len(self._waiting), LOOKAHEAD) if self._overtakes < PATIENCE else 1
         return next((n for n in range(reach) if self._fits(self._waiting[n])), None)
 
     def _fits(self, job: J) -> bool:

@@ -196,7 +196,7 @@ class Store(RunFolder):
             folder = base / str(number)
             folder.mkdir()
         except OSError as error:
-            raise JournalFailed(f"{base} cannot be written: {error.strerror}") from error
+            raise JournalFailed(error.errno, error.strerror, str(base)) from error
         return number, folder
 
     def close(self) -> None:
