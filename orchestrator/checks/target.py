@@ -1,0 +1,97 @@
+"""How close is the response to the reference text that the question holds: target_match (rules 70 to 86)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from orchestrator.checks.paths import PathError, texts
+from orchestrator.checks.responses import NotText, text_of
+from orchestrator.combine import meets
+from orchestrator.contract import Check, Context
+from orchestrator.outcomes import CheckOutcome, failed, passed
+
+DEFAULT_MODE = "normalized"
+DEFAULT_THRESHOLD = 0.5
+"""For chrf, where the check names none (C-21)."""
+
+Scorer = Callable[[str, str], float]
+"""(response, reference) -> 0..1."""
+PathResolver = Callable[[Mapping[str, Any], Any], Sequence[str]]
+
+
+class TargetMatchExecutor:
+    """Compares the response with each reference; the closest one counts (rule 73).
+
+    `scorer` and `resolver` are injected services (rule 149); the defaults are sacrebleu's chrF and
+    `paths.texts`.
+    """
+
+    def __init__(self, scorer: Scorer | None = None, resolver: PathResolver = texts) -> None:
+        self._scorer = scorer or chrf
+        self._resolver = resolver
+
+    def applies(self, check: Check) -> bool:
+        return bool(check["kind"] == "target_match")
+
+    def execute(self, check: Check, response: str | bytes, context: Context) -> CheckOutcome:
+        mode = check.get("mode", DEFAULT_MODE)
+        threshold = check.get("threshold", DEFAULT_THRESHOLD)
+        if mode not in ("exact", "normalized", "chrf"):
+            return failed(check, f"unknown mode {mode!r}: write exact, normalized or chrf")
+        if not _is_share(threshold):
+            return failed(check, f"threshold {threshold!r} is not a number from 0 to 1")
+        try:
+            text = text_of(response)
+            references = self._resolver(context, check.get("reference_path"))
+        except (NotText, PathError) as cause:
+            return failed(check, str(cause))
+        if mode == "chrf":
+            return self._similar(check, text, references, float(threshold))
+        return _equal(check, text, references, mode)
+
+    def _similar(self, check: Check, text: str, references: Sequence[str], threshold: float) -> CheckOutcome:
+        scores = [self._scorer(text, reference) for reference in references]
+        best = max(range(len(scores)), key=scores.__getitem__)
+        score = scores[best]
+        which = f" (variant {best + 1} of {len(references)})" if len(references) > 1 else ""
+        if meets(score, threshold):
+            return passed(check, f"chrf {score:.4f} meets {threshold:g}{which}", score)
+        return failed(check, f"chrf {score:.4f} is below {threshold:g}{which}", score)
+
+
+def normalized(text: str) -> str:
+    """Trimmed, runs of any Unicode white space as one space, case-folded; nothing else (C-33, C-51).
+
+    >>> normalized("  Straße\\u00a0 Eins\\n")
+    'strasse eins'
+    """
+    return " ".join(text.split()).casefold()
+
+
+def chrf(response: str, reference: str) -> float:
+    """chrF (character 6-grams, beta 2) as sacrebleu computes it for a sentence, as a share of 1.
+
+    >>> chrf("the cat", "the cat")
+    1.0
+    """
+    from sacrebleu.metrics.chrf import CHRF  # slow to load: only when a check asks for it
+
+    return cast(float, CHRF().sentence_score(response, [reference]).score) / 100
+
+
+def _equal(check: Check, text: str, references: Sequence[str], mode: str) -> CheckOutcome:
+    if mode == "exact":
+        same = text in references
+    else:
+        wanted = normalized(text)
+        same = any(normalized(reference) == wanted for reference in references)
+    several = f"any of {len(references)} references" if len(references) > 1 else "the reference"
+    if same:
+        return passed(check, f"equals {several} ({mode})")
+    return failed(check, f"differs from {several} ({mode})")
+
+
+def _is_share(value: Any) -> bool:
+    """Refuses NaN, too: no comparison with it holds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

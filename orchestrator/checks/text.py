@@ -1,0 +1,110 @@
+"""Does the response hold, avoid or match what the check lists: must_contain_any, must_not_contain, regex."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.checks.responses import NotText, folded, text_of, valid
+from orchestrator.contract import Check, Context
+from orchestrator.outcomes import CheckOutcome, failed, passed
+
+if TYPE_CHECKING:
+    from orchestrator.checks.regex import Regex
+
+KINDS = frozenset({"must_contain_any", "must_not_contain", "regex"})
+
+
+class TextExecutor:
+    """The three kinds that look at the text alone (rules 57 to 69, 150). Binary: 1.0 or 0.0 (rule 64).
+
+    `regex_seconds` is the CPU time one pattern may take on one response.
+    """
+
+    def __init__(self, regex_seconds: float = 3.0) -> None:
+        self._regex_seconds = regex_seconds
+
+    def applies(self, check: Check) -> bool:
+        return check["kind"] in KINDS
+
+    def execute(self, check: Check, response: str | bytes, context: Context) -> CheckOutcome:
+        try:
+            text = text_of(response)
+            if check["kind"] == "regex":
+                return self._match(check, text)
+            return _contain(check, text)
+        except (NotText, _Mistake) as cause:
+            return failed(check, str(cause))
+
+    def close(self) -> None:
+        """End what long-running patterns started; harmless when nothing was."""
+        if "_regex" in self.__dict__:
+            self._regex.close()
+
+    @cached_property
+    def _regex(self) -> Regex:
+        from orchestrator.checks.regex import Regex  # loads PCRE2: only when a pattern is asked for
+
+        return Regex(self._regex_seconds)
+
+    def _match(self, check: Check, text: str) -> CheckOutcome:
+        """Every pattern is tried, also when one has decided: an author must see a bad one (rule 67)."""
+        from orchestrator.checks.regex import PatternError
+
+        patterns = _texts(check, "patterns")
+        mode = check.get("mode", "any")
+        if mode not in ("any", "all"):
+            raise _Mistake(f"unknown mode {mode!r}: write any or all")
+        try:
+            matched = [p for p in patterns if self._regex.search(p, check.get("flags"), text)]
+        except PatternError as cause:
+            return failed(check, str(cause))
+        missed = [p for p in patterns if p not in matched]
+        if matched if mode == "any" else not missed:
+            return passed(check, f"matched {_shown(matched)}")
+        return failed(check, f"no match for {_shown(missed)}")
+
+
+class _Mistake(Exception):
+    """The author's; the message says what and where."""
+
+
+def _contain(check: Check, text: str) -> CheckOutcome:
+    values = _texts(check, "values")
+    sensitive = check.get("case_sensitive", False)
+    if not isinstance(sensitive, bool):
+        raise _Mistake(f"case_sensitive must be true or false, not {sensitive!r}")
+    if sensitive:
+        found = [v for v in values if v in text]
+    else:
+        held = folded(text)
+        found = [v for v in values if v.casefold() in held]
+    if check["kind"] == "must_contain_any":
+        if found:
+            return passed(check, f"contains {_shown(found)}")
+        return failed(check, f"contains none of {_shown(values)}")
+    if found:
+        return failed(check, f"contains {_shown(found)}")
+    return passed(check, f"contains none of {_shown(values)}")
+
+
+def _texts(check: Check, field: str) -> list[str]:
+    """The check's list of texts; what the schema refuses is refused here again (C-48, C-50)."""
+    values: Any = check.get(field)
+    if not isinstance(values, list | tuple) or not values:
+        raise _Mistake(f"{field} must be a list of at least one text")
+    for index, value in enumerate(values):
+        if not isinstance(value, str):
+            raise _Mistake(f"{field}[{index}] must be text, not {type(value).__name__}; quote it")
+        if not value:
+            raise _Mistake(f"{field}[{index}] is empty and would be found in everything")
+        if not value.isascii() and not valid(value):
+            raise _Mistake(f"{field}[{index}] is not valid UTF-8")
+    return list(values)
+
+
+def _shown(values: list[str], most: int = 3) -> str:
+    """The first few values, quoted and bounded, for a reason."""
+    quoted = ", ".join(repr(v if len(v) <= 80 else v[:77] + "...") for v in values[:most])
+    more = len(values) - most
+    return f"{quoted} and {more} more" if more > 0 else quoted
