@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
-from orchestrator.documents.record import TrialRecord, TrialStatus
-from orchestrator.errors import (
-    EXIT_AUTHOR,
-    EXIT_FAILED,
-    EXIT_HARNESS,
-    EXIT_INFRASTRUCTURE,
-    EXIT_INTERRUPTED,
-    EXIT_OK,
-)
+from orchestrator.documents.record import TrialRecord
 from orchestrator.plan import Plan, TrialJob
-
-STATUSES: tuple[str, ...] = get_args(TrialStatus)
-PRECEDENCE = (EXIT_INTERRUPTED, EXIT_HARNESS, EXIT_INFRASTRUCTURE, EXIT_AUTHOR, EXIT_FAILED, EXIT_OK)
-"""The gravest owner in a run decides its exit code (C-9)."""
+from orchestrator.summary import STATUSES, Standing
+from orchestrator.summary import summarise as sum_up
 
 
 @dataclass(frozen=True)
@@ -71,19 +61,33 @@ class Report:
 
 
 def summarise(records: Iterable[TrialRecord], plan: Plan) -> Report:
-    """The report of a run. Records of trials outside the plan are ignored; the last attempt decides."""
-    attempts: dict[str, dict[int, TrialRecord]] = {}
+    """The report of a run; of each trial the last final attempt counts, or where none is final its last.
+
+    Records of trials outside the plan are ignored. Holds one record per trial in memory.
+    """
+    planned = {job.trial for job in plan.trials}
+    latest: dict[str, TrialRecord] = {}
+    tries: dict[str, set[int]] = {}
+    unenforced: set[str] = set()
     for record in records:
-        attempts.setdefault(record.trial, {})[record.attempt] = record
-    rows = tuple(_row(job, list(attempts.get(job.trial, {}).values())) for job in plan.trials)
+        if record.trial not in planned:
+            continue
+        tries.setdefault(record.trial, set()).add(record.attempt)
+        unenforced.update(record.unenforced)
+        held = latest.get(record.trial)
+        if held is None or (record.final, record.attempt) > (held.final, held.attempt):
+            latest[record.trial] = record
+    rows = tuple(_row(job, latest.get(job.trial), len(tries.get(job.trial, ()))) for job in plan.trials)
+    found = {trial: Standing.of(record) for trial, record in latest.items()}
+    summary = sum_up((job.trial for job in plan.trials), found)
     return Report(
         benchmark=plan.benchmark,
         benchmark_version=plan.benchmark_version,
         rows=rows,
-        counts=_counts(rows),
+        counts=dict(summary.counts),
         agents=tuple(_agent(agent, [r for r in rows if r.agent == agent]) for agent in plan.agents),
-        unenforced=tuple(sorted({u for tried in attempts.values() for r in tried.values() for u in r.unenforced})),
-        exit_code=exit_code(rows),
+        unenforced=tuple(sorted(unenforced)),
+        exit_code=summary.exit_code,
     )
 
 
@@ -125,39 +129,21 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def exit_code(rows: Sequence[Row]) -> int:
-    """By fault owner, gravest first (C-9)."""
-    found = {_owner(row) for row in rows}
-    return next((code for code in PRECEDENCE if code in found), EXIT_OK)
-
-
-def _owner(row: Row) -> int:
-    if row.end == "interrupted":
-        return EXIT_INTERRUPTED
-    if row.status == "errored":
-        return EXIT_HARNESS if row.end == "harness_error" else EXIT_INFRASTRUCTURE
-    if row.status == "not_run":
-        return EXIT_INFRASTRUCTURE
-    return {"invalid": EXIT_AUTHOR, "failed": EXIT_FAILED}.get(row.status, EXIT_OK)
-
-
-def _row(job: TrialJob, tried: list[TrialRecord]) -> Row:
-    if not tried:
-        return Row(job.trial, job.task, job.agent, job.repeat, "not_run", "", None, None, "never begun", 0, 0.0)
-    last = max(tried, key=lambda record: (record.final, record.attempt))
-    graded = last.status in ("passed", "failed")
+def _row(job: TrialJob, record: TrialRecord | None, attempts: int) -> Row:
+    about = (job.trial, job.task, job.agent, job.repeat)
+    if record is None:
+        return Row(*about, "not_run", "", None, None, "never begun", 0, 0.0)
+    status = record.status if record.final else "not_run"
+    graded = status in ("passed", "failed")
     return Row(
-        trial=job.trial,
-        task=job.task,
-        agent=job.agent,
-        repeat=job.repeat,
-        status=last.status,
-        end=last.end,
-        score=last.score if graded else None,
-        passed=last.status == "passed" if graded else None,
-        reason=last.reason,
-        attempts=len(tried),
-        seconds=last.seconds,
+        *about,
+        status=status,
+        end=record.end,
+        score=record.score if graded else None,
+        passed=status == "passed" if graded else None,
+        reason=record.reason,
+        attempts=attempts,
+        seconds=record.seconds,
     )
 
 

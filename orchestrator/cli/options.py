@@ -1,0 +1,26 @@
+"""Options that several commands share, worded once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Benchmark = Annotated[
+    Path, typer.Argument(metavar="BENCHMARK", help="A benchmark's folder or file, or the name of a shipped one.")
+]
+Sandbox = Annotated[
+    str | None,
+    typer.Option("--sandbox", metavar="oci|docker", help="Where rooms are made; by default the first that works."),
+]
+AllowUnlimited = Annotated[
+    bool, typer.Option("--allow-unlimited", help="Start although a limit asked for cannot be enforced here.")
+]
+Config = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Sandbox profiles; by default proctor.yaml beside it.")
+]
+Rubrics = Annotated[
+    list[Path] | None, typer.Option("--rubrics", metavar="DIR", help="More folders of rubrics; may be repeated.")
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
