@@ -152,3 +152,9 @@ class RubricSchema:
 def core() -> RubricSchema:
     """The fourteen kinds of the static file, and nothing else."""
     return RubricSchema.of()
+
+
+@cache
+def benchmark_checker(definition: str = "") -> Validator:
+    """For a benchmark document, or for one definition of its schema ("task", "config")."""
+    return validator(_read("benchmark"), f"$defs/{definition}" if definition else "")

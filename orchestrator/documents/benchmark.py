@@ -148,6 +148,8 @@ class Task(_Document):
     env: Mapping[str, str] = Field(default_factory=dict)
     limits: TaskLimits = TaskLimits()
     network: NetworkPolicy = NetworkPolicy()
+    line: int = Field(default=0, exclude=True, repr=False)
+    """Where the task begins in the benchmark's file, for messages; not part of what it is."""
 
     @property
     def has_environment(self) -> bool:
@@ -165,6 +167,8 @@ class Benchmark(_Document):
     tasks: tuple[Task, ...]
     root: Path
     """Folder of the file; every relative path is below it."""
+    file: str = Field(default="", exclude=True, repr=False)
+    """The file itself, as messages name it."""
 
 
 class Profile(_Document):

@@ -1,13 +1,25 @@
 """Parse at the edge: from files that people write to frozen documents, or to every problem at once."""
 
+from orchestrator.loading.benchmark import benchmark_file, load_benchmark, load_task
+from orchestrator.loading.config import load_config
+from orchestrator.loading.lint import Findings, lint
 from orchestrator.loading.located import Located
+from orchestrator.loading.references import check_references, lint_references
 from orchestrator.loading.rubric import dump_rubric, load_rubric, parse_rubric, rubric_of
 from orchestrator.loading.texts import parse_document, read_document
 
 __all__ = [
+    "Findings",
     "Located",
+    "benchmark_file",
+    "check_references",
     "dump_rubric",
+    "lint",
+    "lint_references",
+    "load_benchmark",
+    "load_config",
     "load_rubric",
+    "load_task",
     "parse_document",
     "parse_rubric",
     "read_document",
