@@ -36,7 +36,7 @@ class CommandAgent:
         return ""
 
     def act(self, task: Task, sandbox: Sandbox, deadline: Deadline) -> AgentReport:
-        """Run the command. Its failure, a limit it hit and a missing binary are values, graded all the same."""
+        """Run the command. Its failure, a limit it hit, a missing binary are values: graded all the same."""
         if deadline.expired:
             return AgentReport("limit_hit:time", note=f"{deadline.cause} was used up before the agent began")
         instruction = task.input.encode("utf-8", "surrogateescape")

@@ -110,7 +110,10 @@ def _from_file(source: Path, raw: bytes) -> dict[str, Brought]:
 def _rows(name: str, text: str, problems: list[Problem]) -> Iterable[_Row]:
     try:
         whole = json.loads(text, object_pairs_hook=_Pairs)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if text.lstrip().startswith("["):
+            problems.append(Problem(name, getattr(error, "lineno", 0), "", f"not JSON: {error}"))
+            return ()
         return _lines(name, text, problems)
     if isinstance(whole, list):
         return [_Row(f"[{n}]", 0, item) for n, item in enumerate(whole)]
@@ -129,6 +132,8 @@ def _lines(name: str, text: str, problems: list[Problem]) -> Iterator[_Row]:
         except (ValueError, RecursionError) as error:
             said = f"not JSON: {error}"
             problems.append(Problem(name, number, "", said, "one prediction per line is wanted"))
+            if len(problems) >= _SHOWN:
+                return  # not a file of predictions at all
 
 
 class _Pairs(dict[str, Any]):
@@ -173,10 +178,8 @@ def _text(data: Mapping[str, Any], key: str) -> str:
 def _from_folder(folder: Path) -> dict[str, Brought]:
     found: dict[str, Brought] = {}
     problems = []
-    files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
-    for file in files:
-        if file.suffix not in _PATCH_SUFFIXES:
-            continue
+    files = {file for file in folder.rglob("*") if file.is_file()}
+    for file in sorted(file for file in files if file.suffix in _PATCH_SUFFIXES):
         task = file.relative_to(folder).as_posix().removesuffix(file.suffix)
         if task in found:
             problems.append(Problem(str(file), 0, "", f"a second patch for {task}", "keep one of them"))

@@ -1,0 +1,118 @@
+"""What a trial's result depends on beyond the words of its documents, as digests.
+
+A resumed run keeps a result only when all of it is as it was: a changed patch is never served an old
+verdict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from orchestrator.agents import Agent
+from orchestrator.documents.benchmark import Benchmark, Config, PathSource, Task
+from orchestrator.documents.rubric import Rubric
+
+Resolve = Callable[[str], Rubric | None]
+"""A rubric ref -> the rubric, or None when it names nothing."""
+
+
+def of(
+    benchmark: Benchmark,
+    agents: Mapping[str, Agent],
+    resolve: Resolve,
+    *,
+    version: str,
+    config: Config | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Callable[[Task, str], Mapping[str, str]]:
+    """The `inputs` of `plan.make`: files that tasks name, rubrics, agents, profiles, proctor's `version`.
+
+    `options` are choices of the command line that may change a verdict (provider, executors). Files are
+    read once per task. A file that is missing or unreadable has the digest "unreadable".
+    """
+    shared = {
+        "proctor": version,
+        "config": _json(None if config is None else config.model_dump(mode="json")),
+        "options": _json(dict(options or {})),
+    }
+    by_task: dict[str, dict[str, str]] = {}
+
+    def inputs(task: Task, agent: str) -> Mapping[str, str]:
+        if task.id not in by_task:
+            files = {name: digest(benchmark.root / path) for name, path in _files(task)}
+            rubrics = _json(_rubrics(task.rubric_ref, resolve))
+            by_task[task.id] = {**shared, **files, "rubrics": rubrics}
+        return {**by_task[task.id], "agent": agents[agent].fingerprint(task)}
+
+    return inputs
+
+
+def digest(path: Path) -> str:
+    """Of a file's bytes, or of a whole folder: names, modes and contents. Links are not followed; .git
+    is left out."""
+    try:
+        if not path.is_dir():
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+        whole = hashlib.sha256()
+        for entry in _walk(path):
+            name = entry.relative_to(path).as_posix().encode("utf-8", "surrogateescape")
+            mode = entry.lstat().st_mode
+            data = _content(entry, mode)
+            head = f"{stat.S_IFMT(mode):o} {bool(mode & 0o100)} {len(name)} {len(data)} "
+            whole.update(head.encode() + name + data)
+        return whole.hexdigest()
+    except OSError:
+        return "unreadable"
+
+
+def _files(task: Task) -> Iterator[tuple[str, str]]:
+    named = {"fix_patch": task.fix_patch, "setup_patch": task.setup_patch, "test_patch": task.test_patch}
+    yield from ((name, path) for name, path in named.items() if path)
+    yield from ((f"hidden:{inside}", path) for inside, path in task.hidden_files.items())
+    if isinstance(task.source, PathSource):
+        yield "source", task.source.path
+    if task.environment is not None and task.environment.dockerfile:
+        yield "dockerfile", task.environment.dockerfile
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for entry in sorted(folder.iterdir()):
+        if entry.name == ".git":
+            continue
+        yield entry
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _walk(entry)
+
+
+def _content(entry: Path, mode: int) -> bytes:
+    if stat.S_ISLNK(mode):
+        return str(entry.readlink()).encode("utf-8", "surrogateescape")
+    return entry.read_bytes() if stat.S_ISREG(mode) else b""
+
+
+def _rubrics(ref: str | None, resolve: Resolve) -> dict[str, Any]:
+    """A rubric and all that its checks refer to, by ref."""
+    found: dict[str, Any] = {}
+    waiting = [ref] if ref else []
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        rubric = resolve(name)
+        found[name] = None if rubric is None else rubric.model_dump(mode="json")
+        if rubric is not None:
+            waiting += (v for check in rubric.checks for v in check.values() if _is_ref(v))
+    return found
+
+
+def _is_ref(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("rubric/")
+
+
+def _json(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
