@@ -1,0 +1,276 @@
+"""The states of a task, kept as git trees on the host.
+
+A bare repository under the state root. There is no work tree, no hook and no configuration but ours, so a
+state's bytes, modes and links are exactly what was put in, whatever the machine is set up to do. A tree's id
+is its content's digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator import patches
+from orchestrator.contract import ChangedFile
+from orchestrator.gitproc import Repository, TreeError
+from sandboxes.spec import Entry
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+FILE, EXECUTABLE, LINK, FOLDER = 0o100644, 0o100755, 0o120000, 0o040000
+
+_NOTHING = "0" * 40
+
+
+class BadName(ValueError):
+    """An entry that no tree can hold (an absolute path, "..", ".git", a strange mode)."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One path in a tree."""
+
+    mode: int
+    id: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One path that differs between two trees; None on the side where it is absent."""
+
+    path: bytes
+    old: Node | None
+    new: Node | None
+    old_path: bytes | None = None
+    """Set when rename detection was asked for and found one."""
+
+
+@dataclass(frozen=True)
+class Put:
+    """One step of `TreeStore.edit`: a blob held already goes to `path`; without a node, `path` goes."""
+
+    path: bytes
+    node: Node | None
+
+
+class TreeStore:
+    """Trees in one bare repository. Safe for many threads and processes at once."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` is made on first use. One store may be shared by every task."""
+        self.folder = folder.absolute()
+        self._git = Repository(self.folder)
+
+    # Writing ------------------------------------------------------------------------------------------
+
+    def add(self, entries: Iterable[Entry]) -> str:
+        """The id of a tree with exactly these files and links; folders exist through what is in them.
+        Raises BadName."""
+        return self.edit(None, entries)
+
+    def put(self, tree: str, entries: Iterable[Entry]) -> str:
+        """The id of `tree` with these entries written over it, whatever was there."""
+        return self.edit(tree, entries)
+
+    def edit(self, tree: str | None, steps: Iterable[Entry | Put]) -> str:
+        """The id of `tree` after `steps` were carried out in order (a file takes the place of a folder of its
+        name, and the other way round). Raises BadName."""
+
+        def stream() -> Iterator[bytes]:
+            ref = b"refs/edit/" + uuid.uuid4().hex.encode()
+            yield b"commit %s\ncommitter proctor <> 0 +0000\ndata 0\n" % ref
+            if tree not in (None, EMPTY_TREE):
+                yield b'M 040000 %s ""\n' % tree.encode()
+            for step in steps:
+                yield from _import_lines(step)
+            yield b'ls ""\nreset %s\nfrom %s\n\ndone\n' % (ref, _NOTHING.encode())
+
+        options = ["--quiet", "--force", "--done", "--date-format=raw"]
+        answer = self._git.feed(["fast-import", *options], stream())
+        return EMPTY_TREE if answer.startswith(b"missing") else answer.split()[2].decode()
+
+    def apply(self, tree: str, patch: bytes, *, reverse: bool = False) -> str:
+        """The id of `tree` with `patch` applied: exactly (no fuzz), all of it or none.
+        Raises PatchError of every kind; the store is as before then."""
+        parsed = patches.read(patch)
+        with self._git.index(tree) as env:
+            options = ["--reverse"] if reverse else []
+            command = ["apply", "--cached", "--whitespace=nowarn", *options, "-"]
+            done = self._git.run(command, parsed.data, env, check=False)
+            if done.returncode:
+                raise patches.judged(done.stderr, parsed, reverse)
+            return self._git.run(["write-tree"], env=env).stdout.decode().strip()
+
+    def overlay(self, tree: str, base: str, matches: Callable[[bytes], bool]) -> str:
+        """The id of `tree` where every path for which `matches` holds is exactly as in `base`: added, put
+        back or taken away."""
+        back = [Put(d.path, d.new) for d in self.differences(tree, base) if matches(d.path)]
+        back.sort(key=lambda step: step.node is not None)
+        return self.edit(tree, back) if back else tree
+
+    # Reading ------------------------------------------------------------------------------------------
+
+    def nodes(self, tree: str) -> dict[bytes, Node]:
+        """Every file and link below the tree. Submodules are left out."""
+        found: dict[bytes, Node] = {}
+        for record in self._git.run(["ls-tree", "-r", "-z", "--full-tree", tree]).stdout.split(b"\0")[:-1]:
+            facts, _, path = record.partition(b"\t")
+            mode, kind, name = facts.split(b" ")
+            if kind == b"blob":
+                found[path] = Node(int(mode, 8), name.decode())
+        return found
+
+    def entries(self, tree: str) -> Iterator[Entry]:
+        """The tree's files and links with their bytes, one in memory at a time."""
+        nodes = self.nodes(tree)
+        blobs = self.blobs(node.id for node in nodes.values())
+        for (path, node), data in zip(nodes.items(), blobs, strict=True):
+            yield Entry(path, node.mode, data)
+
+    def blob(self, tree: str, path: bytes) -> bytes | None:
+        """One file's bytes (or a link's target); None when there is none at that path."""
+        node = self.nodes(tree).get(path)
+        return None if node is None else next(iter(self.blobs([node.id])))
+
+    def blobs(self, ids: Iterable[str]) -> Iterator[bytes]:
+        """The bytes of each blob, in the order asked."""
+        wanted = list(ids)
+        if not wanted:
+            return
+        with tempfile.TemporaryFile() as questions:
+            questions.write("".join(f"{i}\n" for i in wanted).encode())
+            questions.seek(0)
+            with self._git.stream(["cat-file", "--batch", "--buffer"], questions) as answers:
+                for name in wanted:
+                    head = answers.readline().split()
+                    if len(head) != 3 or head[1] != b"blob":
+                        raise TreeError(f"the store holds no file {name}: {head!r}")
+                    yield answers.read(int(head[2]))
+                    answers.read(1)
+
+    def differences(
+        self, old: str, new: str, *, renames: bool = False, folders: bool = False
+    ) -> list[Difference]:
+        """Paths that differ, in byte order. `folders` also lists folders that came or went whole."""
+        options = ["--find-renames" if renames else "--no-renames", *(["-t"] if folders else [])]
+        raw = self._git.run(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", *options, old, new]).stdout
+        return list(_raw_differences(iter(raw.split(b"\0")[:-1])))
+
+    def diff(self, old: str, new: str) -> bytes:
+        """A patch that makes `new` of `old`, whole and stable: full blob names, binary data, no renames, no
+        help from configured tools."""
+        return self._git.run(["diff-tree", "-r", "-p", *_DIFF_OPTIONS, old, new]).stdout
+
+    def changes(self, old: str, new: str) -> tuple[ChangedFile, ...]:
+        """What differs, with both sides' bytes and renames found, for reports and analyzers."""
+        found = self.differences(old, new, renames=True)
+        ids = sorted({n.id for d in found for n in (d.old, d.new) if n})
+        data = dict(zip(ids, self.blobs(ids), strict=True))
+        return tuple(_changed_file(d, data) for d in found)
+
+    def ignored(self, paths: Iterable[bytes], rules: Mapping[bytes, bytes]) -> set[bytes]:
+        """Those of `paths` that git would ignore, given the bytes of each `.gitignore` file by its path."""
+        questions = b"".join(b"./" + p + b"\0" for p in paths)
+        if not questions or not rules:
+            return set()
+        with tempfile.TemporaryDirectory(prefix="proctor-ignore-") as folder:
+            for path, data in rules.items():
+                place = Path(folder, os.fsdecode(path))
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(data)
+            command = ["check-ignore", "--no-index", "-z", "--stdin"]
+            done = self._git.run(command, questions, {"GIT_WORK_TREE": folder}, cwd=folder, check=False)
+        if done.returncode not in (0, 1):
+            raise TreeError(
+                f"git check-ignore ended {done.returncode}: {done.stderr.decode('utf-8', 'replace')}"
+            )
+        return {answer[2:] for answer in done.stdout.split(b"\0")[:-1]}
+
+    def delta(self, old: str, new: str) -> tuple[list[Entry], list[bytes]]:
+        """What turns a folder that holds `old` into `new`: remove the second list, then write the first.
+        A folder that `new` no longer has is named once."""
+        olds: dict[bytes, Node] = {}
+        news: dict[bytes, Node] = {}
+        for d in self.differences(old, new, folders=True):
+            olds.update({d.path: d.old} if d.old else {})
+            news.update({d.path: d.new} if d.new else {})
+        gone = {p for p, n in olds.items() if p not in news or _kind(news[p]) != _kind(n)}
+        removed = sorted(p for p in gone if not any(parent in gone for parent in _parents(p)))
+        files = {p: n for p, n in news.items() if n.mode != FOLDER and olds.get(p) != n}
+        data = self.blobs(n.id for n in files.values())
+        return [Entry(p, n.mode, d) for (p, n), d in zip(files.items(), data, strict=True)], removed
+
+
+_DIFF_OPTIONS = ("--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
+                 "--unified=3", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/")  # fmt: skip
+
+
+def blob_id(data: bytes) -> str:
+    """The id under which the store holds these bytes.
+
+    >>> blob_id(b"")
+    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    """
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _import_lines(step: Entry | Put) -> Iterator[bytes]:
+    path = _quoted(step.path)
+    if isinstance(step, Put):
+        if step.node is None:
+            yield b"D %s\n" % path
+        else:
+            yield b"M %06o %s %s\n" % (step.node.mode, step.node.id.encode(), path)
+    elif step.mode != FOLDER:
+        if step.mode not in (FILE, EXECUTABLE, LINK):
+            raise BadName(f"{patches.show(step.path)}: mode {step.mode:o} cannot be kept")
+        yield b"M %06o inline %s\ndata %d\n" % (step.mode, path, len(step.data))
+        yield step.data
+        yield b"\n"
+
+
+def _quoted(path: bytes) -> bytes:
+    """For git's input. Names that only other systems take for `.git` are kept as they are."""
+    why = patches.unsafe(path)
+    if why and (why != patches.IN_GIT or b".git" in path.lower().split(b"/")):
+        raise BadName(f"{patches.show(path)}: {why}")
+    return b'"' + re.sub(rb'[\\"]', rb"\\\g<0>", path).replace(b"\n", b"\\n") + b'"'
+
+
+def _kind(node: Node) -> int:
+    return node.mode & 0o170000
+
+
+def _parents(path: bytes) -> Iterator[bytes]:
+    while b"/" in path:
+        path = path.rpartition(b"/")[0]
+        yield path
+
+
+def _raw_differences(fields: Iterator[bytes]) -> Iterator[Difference]:
+    for facts in fields:
+        old_mode, new_mode, old_id, new_id, status = facts.lstrip(b":").split(b" ")
+        path = next(fields)
+        old = Node(int(old_mode, 8), old_id.decode()) if int(old_mode, 8) else None
+        new = Node(int(new_mode, 8), new_id.decode()) if int(new_mode, 8) else None
+        if status[:1] in b"RC":
+            yield Difference(next(fields), old, new, path)
+        else:
+            yield Difference(path, old, new)
+
+
+def _changed_file(d: Difference, data: Mapping[str, bytes]) -> ChangedFile:
+    before, after = (data[n.id] if n else None for n in (d.old, d.new))
+    path, old_path = patches.show(d.path), patches.show(d.old_path) if d.old_path else None
+    if d.old is None:
+        return ChangedFile(path, None, "added", before, after)
+    if d.new is None:
+        return ChangedFile(path, None, "deleted", before, after)
+    if old_path:
+        return ChangedFile(path, old_path, "renamed", before, after)
+    return ChangedFile(path, None, "mode" if d.old.id == d.new.id else "modified", before, after)
