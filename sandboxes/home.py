@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from pathlib import Path
@@ -20,14 +21,29 @@ def home() -> Path:
 
 
 def rooms(owner: Owner) -> Path:
-    """The folder that holds the open rooms of one owner: `<home>/rooms/<pid>-<start>-<run>`."""
-    return home() / "rooms" / f"{owner.pid}-{owner.started}-{owner.run_id}"
+    """The folder that holds the open rooms of one owner, made when missing.
+
+    Called `<home>/rooms/<pid>-<start>-<run>`; a file in it says whose it is, for `owner_of`.
+    """
+    folder = home() / "rooms" / f"{owner.pid}-{owner.started}-{owner.run_id}"
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / _OWNER).write_text(json.dumps(owner.labels()), encoding="utf-8")
+    return folder
 
 
 def owner_of(folder: Path) -> Owner | None:
-    """Whose rooms a folder made by `rooms` holds; None when the name is not ours."""
+    """Whose rooms a folder made by `rooms` holds; None when it is not ours."""
+    try:
+        labels = json.loads((folder / _OWNER).read_text(encoding="utf-8"))
+        return Owner.from_labels(labels) if isinstance(labels, dict) else None
+    except (OSError, ValueError):
+        pass  # its maker died between two lines: the name tells as much
     pid, _, rest = folder.name.partition("-")
     started, _, run_id = rest.partition("-")
     if not (pid.isdigit() and started.isdigit()):
         return None
     return Owner(run_id, int(pid), int(started), socket.gethostname())
+
+
+_OWNER = "owner.json"

@@ -17,7 +17,7 @@ from pathlib import Path
 from sandboxes import roomfs
 from sandboxes.errors import ProvisionFailed
 from sandboxes.home import home
-from sandboxes.spec import ROOM_UID, Layer
+from sandboxes.spec import ROOM_UID, Layer, process_start
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,17 @@ def is_held(layer: Layer) -> bool:
     return _complete(_held(layer).root).exists()
 
 
+def sweep() -> list[str]:
+    """Remove the drafts of dead processes; returns their names."""
+    removed = []
+    for draft in (home() / "layers").glob(".draft-*"):
+        _, pid, started, _ = draft.name.split("-", 3)
+        if str(process_start(int(pid))) != started:
+            shutil.rmtree(draft, ignore_errors=True)
+            removed.append(f"unfinished layer {draft.name}")
+    return removed
+
+
 def _held(layer: Layer) -> Held:
     parts = roomfs.parts_of(layer.target)
     if not parts:
@@ -66,7 +77,7 @@ def _complete(root: Path) -> Path:
 def _fill(layer: Layer, held: Held) -> None:
     shelf = home() / "layers"
     shelf.mkdir(exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=shelf, prefix=".draft-"))
+    draft = Path(tempfile.mkdtemp(dir=shelf, prefix=f".draft-{os.getpid()}-{process_start(os.getpid())}-"))
     try:
         _write(layer, draft / "root")
         (draft / "complete").write_text(layer.digest + "\n", encoding="utf-8")

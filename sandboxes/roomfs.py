@@ -74,7 +74,7 @@ def read(root: Path, path: str, limit: int) -> bytes | None:
             if error.errno in _NOT_THERE:
                 return None
             raise
-        with open(handle, "rb") as file:
+        with os.fdopen(handle, "rb") as file:
             seen = os.fstat(handle)
             if not stat.S_ISREG(seen.st_mode):
                 return None
@@ -115,15 +115,13 @@ def is_folder(root: Path, path: str) -> bool:
         try:
             handle = _openat2(top, b"/".join(parts_of(path)) or b".", os.O_PATH | os.O_DIRECTORY, _IN_ROOT)
         except OSError as error:
-            if error.errno == errno.ENOSYS:
-                return True
-            return False
+            return error.errno == errno.ENOSYS
         os.close(handle)
         return True
 
 
 def parts_of(path: str | bytes) -> list[bytes]:
-    """The components of an absolute path of a room. Raises ValueError when it is not absolute or not plain."""
+    """The components of an absolute path of a room. Raises ValueError when it is not absolute and plain."""
     raw = os.fsencode(path)
     if not raw.startswith(b"/"):
         raise ValueError(f"not an absolute path: {path!r}")
@@ -131,7 +129,7 @@ def parts_of(path: str | bytes) -> list[bytes]:
 
 
 def plain(path: bytes) -> list[bytes]:
-    """The components of a relative path. Raises ValueError for "", "..", ".", "//", a NUL or a leading "/"."""
+    """The components of a relative path. Raises ValueError for "", ".", "..", "//", a NUL, a leading "/"."""
     parts = path.split(b"/")
     if b"" in parts or b"." in parts or b".." in parts or b"\0" in path:
         raise ValueError(f"not a plain relative path: {path!r}")
@@ -228,7 +226,7 @@ class _Writer:
     def _file(self, name: bytes, entry: Entry) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         handle = os.open(name, flags, 0o600, dir_fd=self._folder)
-        with open(handle, "wb", buffering=0) as file:
+        with os.fdopen(handle, "wb", buffering=0) as file:
             view = memoryview(entry.data)
             while view:
                 view = view[file.write(view) :]
@@ -339,7 +337,7 @@ def _entry(top: int, base: list[bytes], path: bytes, kind: int, largest: int) ->
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     finally:
         os.close(folder)
-    with open(handle, "rb", buffering=0) as file:
+    with os.fdopen(handle, "rb", buffering=0) as file:
         seen = os.fstat(handle)
         if not stat.S_ISREG(seen.st_mode):
             return None

@@ -16,6 +16,7 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import which
 
 from sandboxes.errors import ProvisionFailed
 from sandboxes.home import home
@@ -62,6 +63,13 @@ class Scratch:
             image.unlink(missing_ok=True)  # the loop device keeps it alive, and nothing can leak it
         return cls(path, device)
 
+    @classmethod
+    def plain(cls, folder: Path) -> Scratch:
+        """A plain folder instead, for machines without loop devices: its size is not limited."""
+        path = folder / "scratch"
+        path.mkdir(exist_ok=True)
+        return cls(path, "")
+
     def full(self) -> bool:
         """Whether nothing more can be written: out of bytes or out of inodes."""
         try:
@@ -71,7 +79,13 @@ class Scratch:
         return seen.f_bavail * seen.f_frsize < FULL_BELOW or seen.f_favail == 0
 
     def close(self) -> None:
-        unmount(self.path)
+        if self.device:
+            unmount(self.path)
+
+
+def sized_possible() -> bool:
+    """Whether this process can make scratches of a fixed size: root, loop devices and mkfs.ext4 are there."""
+    return os.geteuid() == 0 and Path("/dev/loop-control").exists() and which("mkfs.ext4") is not None
 
 
 def host_full(folder: Path) -> bool:
@@ -88,7 +102,9 @@ def overlay(lowers: Sequence[Path], upper: Path, work: Path, at: Path) -> None:
     """
     for path in (upper, work, at):
         path.mkdir(parents=True, exist_ok=True)
-    places = f"lowerdir={':'.join(_escaped(p) for p in lowers)},upperdir={_escaped(upper)},workdir={_escaped(work)}"
+    upper.chmod(0o755)
+    lowerdir = ":".join(_escaped(path) for path in lowers)
+    places = f"lowerdir={lowerdir},upperdir={_escaped(upper)},workdir={_escaped(work)}"
     if len(places) > 3900:
         raise ProvisionFailed(f"{len(lowers)} layers are more than one mount can name")
     error: OSError | None = None

@@ -1,0 +1,129 @@
+"""Debian recipes: a suite and some packages, unpacked once and kept.
+
+Packages come from where this machine gets its own (its apt sources for that suite, with their keys).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from sandboxes.errors import ImageUnavailable
+from sandboxes.home import home
+from sandboxes.images import RootFs, building
+from sandboxes.images.identity import identity
+
+_VERSION = "1"
+_NEEDED = ("ca-certificates",)
+_DEFAULT = """Types: deb
+URIs: http://deb.debian.org/debian
+Suites: {suite}
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+"""
+
+
+def debian_image(suite: str, packages: tuple[str, ...] = ()) -> RootFs:
+    """The recipe's file system, built when it is not held yet (half a minute or so, once).
+
+    Two processes that ask for the same recipe build it once. Raises ImageUnavailable with the builder's
+    last words when it cannot be built here.
+    """
+    for word in (suite, *packages):
+        if not re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9.+:=~-]*", word):
+            raise ImageUnavailable(f"{word!r} is no Debian suite or package name")
+    recipe = json.dumps([_VERSION, suite, sorted({*packages, *_NEEDED})])
+    key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
+    with building(f"debian-{key}") as place:
+        if not (place / "digest").exists():
+            _build(suite, packages, place)
+    rootfs = place / "rootfs"
+    digest = (place / "digest").read_text(encoding="ascii").strip()
+    return RootFs(digest, (identity(rootfs), rootfs))
+
+
+def _build(suite: str, packages: tuple[str, ...], place: Path) -> None:
+    if shutil.which("mmdebstrap") is None:
+        raise ImageUnavailable("a debian recipe needs mmdebstrap: install the package mmdebstrap")
+    if os.geteuid() != 0:
+        raise ImageUnavailable("a debian recipe is built by root only; use the host image, or sudo")
+    shutil.rmtree(place, ignore_errors=True)
+    draft = Path(tempfile.mkdtemp(dir=home() / "images", prefix=".draft-"))
+    try:
+        draft.chmod(0o755)
+        sources = draft / "machine.sources"
+        sources.write_text(sources_for(suite, Path("/etc/apt")), encoding="utf-8")
+        names = ",".join(sorted({*packages, *_NEEDED}))
+        options = ["--quiet", "--mode=root", "--variant=minbase", f"--include={names}"]
+        lean = ["--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*"]
+        argv = ["mmdebstrap", *options, *lean, suite, str(draft / "rootfs"), str(sources)]
+        done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            last = "; ".join(done.stderr.strip().splitlines()[-3:])
+            raise ImageUnavailable(f"the debian recipe {suite} could not be built: {last}")
+        _finish(draft, recipe=f"{suite} {names}")
+        draft.rename(place)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _finish(draft: Path, recipe: str) -> None:
+    rootfs = draft / "rootfs"
+    rootfs.chmod(0o755)
+    for device in (rootfs / "dev").iterdir():
+        if not device.is_dir():
+            device.unlink()
+    installed = (rootfs / "var/lib/dpkg/status").read_bytes()
+    content = hashlib.sha256(recipe.encode() + b"\n" + installed).hexdigest()
+    (draft / "digest").write_text(f"debian:{content}\n", encoding="ascii")
+
+
+def sources_for(suite: str, apt: Path) -> str:
+    """The machine's apt sources that serve `suite` (its updates and security too), in deb822 form.
+
+    Debian's own archive when the machine has none for it.
+    """
+    stanzas = []
+    for path in sorted([apt / "sources.list", *apt.glob("sources.list.d/*")]):
+        if path.suffix == ".sources" and path.is_file():
+            stanzas += _from_deb822(path.read_text(encoding="utf-8"), suite)
+        elif path.suffix == ".list" and path.is_file():
+            stanzas += _from_lines(path.read_text(encoding="utf-8"), suite)
+    return "\n".join(stanzas) or _DEFAULT.format(suite=suite)
+
+
+def _from_deb822(text: str, suite: str) -> list[str]:
+    kept = []
+    for block in re.split(r"\n\s*\n", text):
+        lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
+        fields = dict(
+            line.split(":", 1) for line in lines if ":" in line and not line.startswith((" ", "\t"))
+        )
+        if "deb" not in fields.get("Types", "").split() or fields.get("Enabled", "yes").strip() == "no":
+            continue
+        wanted = [word for word in fields.get("Suites", "").split() if _serves(word, suite)]
+        if wanted:
+            lines = [f"Suites: {' '.join(wanted)}" if line.startswith("Suites:") else line for line in lines]
+            kept.append("\n".join(lines) + "\n")
+    return kept
+
+
+def _from_lines(text: str, suite: str) -> list[str]:
+    kept = []
+    for line in text.splitlines():
+        found = re.match(r"deb\s+(?:\[([^]]*)\]\s+)?(\S+)\s+(\S+)\s+(.+?)\s*(?:#.*)?$", line.strip())
+        if found and _serves(found[3], suite):
+            options = dict(word.split("=", 1) for word in (found[1] or "").split() if "=" in word)
+            signed = f"Signed-By: {options['signed-by']}\n" if "signed-by" in options else ""
+            kept.append(f"Types: deb\nURIs: {found[2]}\nSuites: {found[3]}\nComponents: {found[4]}\n{signed}")
+    return kept
+
+
+def _serves(word: str, suite: str) -> bool:
+    return word in (suite, f"{suite}-updates", f"{suite}-security")
