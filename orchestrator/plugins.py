@@ -1,0 +1,142 @@
+"""Which checks, agents, sandboxes, setups and analyzers there are: what is installed, found by entry point.
+
+The built-ins come through the same door. Nothing is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from orchestrator.contract import CheckExecutor
+from orchestrator.errors import AuthoringError, Problem
+
+CORE = "proctor"
+"""The distribution whose plug-ins always come first (rule 154, C-47)."""
+GROUPS = ("checks", "agents", "sandboxes", "setups", "analyzers")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One named thing that a distribution offers. `load` imports it."""
+
+    group: str
+    name: str
+    """The word an author writes, except for checks, whose executors say themselves what they apply to."""
+    distribution: str
+    load: Callable[[], Any] = field(repr=False, compare=False)
+    target: str = ""
+    """Where it lies, "module:attribute"."""
+
+    def get(self) -> Any:
+        """The object itself. Raises AuthoringError naming the plug-in when it cannot be imported."""
+        try:
+            return self.load()
+        except Exception as cause:
+            raise self.broken(f"cannot be loaded: {type(cause).__name__}: {cause}") from cause
+
+    def broken(self, what: str) -> AuthoringError:
+        place = f"plug-in {self.name!r} of orchestrator.{self.group}"
+        hint = f"mend or uninstall the distribution {self.distribution!r} that brings it"
+        return AuthoringError(Problem(place, 0, self.target, what, hint))
+
+
+class Group(Mapping[str, Any]):
+    """The plug-ins of one group by name; each is loaded when it is looked up, and then kept.
+
+    Of two with one name the first counts; the other is in `shadowed`.
+    """
+
+    def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
+        self.plugins: dict[str, Plugin] = {}
+        self.shadowed: list[Plugin] = []
+        self._loaded: dict[str, Any] = {}
+        for plugin in plugins:
+            if self.plugins.setdefault(plugin.name, plugin) is not plugin:
+                self.shadowed.append(plugin)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = self.plugins[name].get()
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.plugins
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.plugins)
+
+    def __len__(self) -> int:
+        return len(self.plugins)
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Everything that is installed. Made once by the command, then passed along; tests build their own."""
+
+    checks: Group = field(default_factory=Group)
+    agents: Group = field(default_factory=Group)
+    sandboxes: Group = field(default_factory=Group)
+    setups: Group = field(default_factory=Group)
+    analyzers: Group = field(default_factory=Group)
+
+    @classmethod
+    def load(cls) -> Registry:
+        """What is installed in this Python, core first, then by distribution and name."""
+        return cls(**{group: Group(_installed(group)) for group in GROUPS})
+
+    @classmethod
+    def of(cls, **groups: Mapping[str, Any]) -> Registry:
+        """A registry of given things: `Registry.of(checks={"text": TextExecutor})`."""
+        return cls(**{group: Group(_given(group, things)) for group, things in groups.items()})
+
+    @cached_property
+    def executors(self) -> tuple[CheckExecutor, ...]:
+        """Every check executor, built, in the order in which checks are offered to them (rule 49).
+
+        An executor whose constructor has a parameter named `analyzers` is given that group (rule 149).
+        Raises AuthoringError naming the plug-in that cannot be built.
+        """
+        services = {"analyzers": self.analyzers}
+        return tuple(_built(self.checks.plugins[n], self.checks[n], services) for n in self.checks)
+
+    @property
+    def schemas(self) -> tuple[Mapping[str, Mapping[str, Any]], ...]:
+        """The JSON Schema definitions that executors bring, by kind, in the same order (rule 151)."""
+        return tuple(brought for e in self.executors if (brought := getattr(e, "schemas", None)))
+
+
+def _installed(group: str) -> list[Plugin]:
+    found = [_of_entry_point(group, e) for e in entry_points(group=f"orchestrator.{group}")]
+    # sorted() is stable: within one distribution the order of its own list is kept.
+    return sorted(found, key=lambda p: (p.distribution != CORE, p.distribution))
+
+
+def _of_entry_point(group: str, entry: EntryPoint) -> Plugin:
+    name = entry.dist.name.lower() if entry.dist is not None else "(unknown)"
+    return Plugin(group, entry.name, name, entry.load, entry.value)
+
+
+def _given(group: str, things: Mapping[str, Any]) -> list[Plugin]:
+    return [Plugin(group, name, "(given)", partial(_itself, thing)) for name, thing in things.items()]
+
+
+def _itself(thing: Any) -> Any:
+    return thing
+
+
+def _built(plugin: Plugin, thing: Any, services: Mapping[str, Any]) -> CheckExecutor:
+    """An executor from its class, or the thing itself when it is one already."""
+    if inspect.isclass(thing):
+        try:
+            wanted = inspect.signature(thing).parameters
+            thing = thing(**{name: service for name, service in services.items() if name in wanted})
+        except Exception as cause:
+            raise plugin.broken(f"cannot be built: {type(cause).__name__}: {cause}") from cause
+    if not isinstance(thing, CheckExecutor):
+        raise plugin.broken("is no check executor: it needs the methods applies and execute")
+    return thing
