@@ -1,0 +1,140 @@
+"""Findings before against findings after, matched by what they are, not by where they stand (C-11).
+
+Identity is rule, path (renames followed), and the source line without white space; where the source is not
+at hand, the message. Equal findings pair by their lines' fate in the file's diff first, then in order.
+Whatever happens: before - fixed - gone + new == after.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.analyzers.measurement import Finding
+
+LineMap = Callable[[str, int], int | None]
+"""Old path and line -> that line's number in the new file; None when it is not there any more."""
+
+DIFF_LINES = 20_000
+"""Files with more lines than this are paired in order only: a diff of theirs would cost minutes."""
+
+
+@dataclass(frozen=True)
+class Delta:
+    """How the findings changed. Pairs are (before, after)."""
+
+    fixed: tuple[Finding, ...] = ()
+    """Gone from files that are still analysed."""
+    new: tuple[Finding, ...] = ()
+    unchanged: tuple[tuple[Finding, Finding], ...] = ()
+    """Same place or moved; see `moved`."""
+    gone: tuple[Finding, ...] = ()
+    """Gone with files that left the analysed set: never counted as fixed."""
+
+    @property
+    def moved(self) -> tuple[tuple[Finding, Finding], ...]:
+        """Those unchanged that have another path or line now."""
+        return tuple((b, a) for b, a in self.unchanged if (b.path, b.line) != (a.path, a.line))
+
+
+def compare(
+    before: Sequence[Finding],
+    after: Sequence[Finding],
+    *,
+    renames: Mapping[str, str] | None = None,
+    left: Collection[str] = (),
+    line_map: LineMap | None = None,
+) -> Delta:
+    """Match two runs. `renames` is old path -> new path; `left` are old paths that are not analysed any
+    more; `line_map` helps to tell equal findings of one file apart."""
+    renames = renames or {}
+    old = _grouped(before, renames)
+    new = _grouped(after, {})
+    pairs: list[tuple[Finding, Finding]] = []
+    lost: list[Finding] = []
+    fresh: list[Finding] = []
+    for key in {**old, **new}:
+        _pair(old.get(key, []), new.get(key, []), line_map, pairs, lost, fresh)
+    left = set(left)
+    return Delta(
+        fixed=tuple(sorted((f for f in lost if f.path not in left), key=_place)),
+        new=tuple(sorted(fresh, key=_place)),
+        unchanged=tuple(sorted(pairs, key=lambda pair: _place(pair[1]))),
+        gone=tuple(sorted((f for f in lost if f.path in left), key=_place)),
+    )
+
+
+def line_map(texts: Mapping[str, tuple[bytes | None, bytes | None]]) -> LineMap:
+    """Where lines went, from each changed file's old and new content (by old path). Files that are not
+    named did not change. Diffs are made when first asked for."""
+    known: dict[str, dict[int, int]] = {}
+
+    def look_up(path: str, line: int) -> int | None:
+        if path not in texts:
+            return line
+        if path not in known:
+            known[path] = _kept_lines(*texts[path])
+        return known[path].get(line)
+
+    return look_up
+
+
+def squeezed(line: bytes) -> str:
+    """A source line as part of an identity: without any white space."""
+    return b"".join(line.split()).decode("utf-8", "backslashreplace")
+
+
+def _grouped(findings: Iterable[Finding], renames: Mapping[str, str]) -> dict[tuple[str, ...], list[Finding]]:
+    groups: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
+    for finding in findings:
+        path = renames.get(finding.path, finding.path)
+        what = ("message", finding.message) if finding.content is None else ("line", finding.content)
+        groups[(finding.rule, path, *what)].append(finding)
+    return groups
+
+
+def _pair(
+    old: list[Finding],
+    new: list[Finding],
+    line_map: LineMap | None,
+    pairs: list[tuple[Finding, Finding]],
+    lost: list[Finding],
+    fresh: list[Finding],
+) -> None:
+    """Pair equal findings: first those whose line went where the other stands, then in order."""
+    if line_map is not None and len(old) != len(new):
+        old, new = _pair_by_line(old, new, line_map, pairs)
+    old, new = sorted(old, key=_place), sorted(new, key=_place)
+    pairs.extend(zip(old, new, strict=False))
+    lost.extend(old[len(new) :])
+    fresh.extend(new[len(old) :])
+
+
+def _pair_by_line(
+    old: list[Finding], new: list[Finding], line_map: LineMap, pairs: list[tuple[Finding, Finding]]
+) -> tuple[list[Finding], list[Finding]]:
+    waiting: dict[int, list[Finding]] = defaultdict(list)
+    for finding in sorted(new, key=_place, reverse=True):
+        waiting[finding.line].append(finding)
+    unmatched = []
+    for finding in sorted(old, key=_place):
+        there = waiting.get(line_map(finding.path, finding.line) or -1)
+        if there:
+            pairs.append((finding, there.pop()))
+        else:
+            unmatched.append(finding)
+    return unmatched, [finding for group in waiting.values() for finding in group]
+
+
+def _kept_lines(old: bytes | None, new: bytes | None) -> dict[int, int]:
+    a, b = (old or b"").splitlines(), (new or b"").splitlines()
+    if max(len(a), len(b)) > DIFF_LINES:
+        return {}
+    blocks = difflib.SequenceMatcher(None, a, b, autojunk=len(a) > 2000).get_matching_blocks()
+    return {m.a + i + 1: m.b + i + 1 for m in blocks for i in range(m.size)}
+
+
+def _place(finding: Finding) -> tuple[str, int, str]:
+    return finding.path, finding.line, finding.rule

@@ -1,0 +1,160 @@
+"""What one run of an analyzer says, as a value that can be stored and compared (C-12)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeGuard
+
+from orchestrator.contract import Check, Step, StepResult
+
+
+class OptionError(Exception):
+    """The check's options are wrong: its author's mistake. str() names the option and what it may be."""
+
+
+class AnalyzerError(Exception):
+    """The run is no measurement: a crash, a cut or polluted report, nothing analysed (never "no findings").
+
+    `facts` are JSON-serialisable details for people, such as partial counts: shown, never scored.
+    """
+
+    def __init__(self, reason: str, **facts: Any) -> None:
+        super().__init__(reason)
+        self.facts = facts
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing an analyzer complains about."""
+
+    rule: str
+    path: str
+    """Relative to the analysed root, with forward slashes."""
+    line: int
+    """1-based; 0 when the tool names none."""
+    message: str = ""
+    severity: str = "error"
+    content: str | None = None
+    """The source line without its white space, where the source is at hand: identity that survives a move."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One valid run. `value` is in `unit`; which direction is better is said, never guessed."""
+
+    tool: str
+    value: float
+    higher_is_better: bool
+    unit: str
+    tool_version: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """errors, warnings, files."""
+    command: str = ""
+    exit_code: int = 0
+    taken_at: str = ""
+    """ISO 8601, UTC; empty for one that was not stored."""
+    target: str = ""
+    config_digest: str = ""
+    """Of everything that steers the tool: standard, flags, what is counted."""
+    findings: tuple[Finding, ...] | None = None
+    """None when the tool gives only a number."""
+    files: frozenset[str] | None = None
+    """What was really analysed; None when the tool does not tell."""
+
+    def improvement_over(self, before: Measurement) -> float:
+        """Always positive when better (C-11)."""
+        change = self.value - before.value
+        return change if self.higher_is_better else -change
+
+    def to_json(self) -> dict[str, Any]:
+        """Without findings and files: what an author stores as `baseline`."""
+        return {
+            "tool": self.tool,
+            "tool_version": self.tool_version,
+            "value": self.value,
+            "higher_is_better": self.higher_is_better,
+            "unit": self.unit,
+            "counts": dict(self.counts),
+            "command": self.command,
+            "exit_code": self.exit_code,
+            "taken_at": self.taken_at,
+            "target": self.target,
+            "config_digest": self.config_digest,
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Measurement:
+        """Raises ValueError with a sentence for anything that is not a stored measurement."""
+        unknown = sorted(set(stored) - set(cls("", 0, False, "").to_json()))
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is not part of a measurement")
+        value = stored.get("value")
+        if not is_number(value):
+            raise ValueError(f"value is {value!r}, not a finite number")
+        if not isinstance(stored.get("tool"), str) or not isinstance(stored.get("higher_is_better"), bool):
+            raise ValueError("tool and higher_is_better must be given")
+        return cls(
+            tool=stored["tool"],
+            value=float(value),
+            higher_is_better=stored["higher_is_better"],
+            unit=str(stored.get("unit", "")),
+            tool_version=str(stored.get("tool_version", "")),
+            counts=dict(stored.get("counts") or {}),
+            command=str(stored.get("command", "")),
+            exit_code=int(stored.get("exit_code", 0)),
+            taken_at=str(stored.get("taken_at", "")),
+            target=str(stored.get("target", "")),
+            config_digest=str(stored.get("config_digest", "")),
+        )
+
+    def mismatch(self, other: Measurement) -> str:
+        """Why the two cannot be compared, in words; empty when they can."""
+        pairs = {
+            "tool": (self.tool, other.tool),
+            "direction": (self.higher_is_better, other.higher_is_better),
+            "unit": (self.unit, other.unit),
+            "tool_version": (self.tool_version, other.tool_version),
+            "target": (self.target, other.target),
+            "config_digest": (self.config_digest, other.config_digest),
+        }
+        return ", ".join(f"{name} {a!r} against {b!r}" for name, (a, b) in pairs.items() if a != b)
+
+
+class Analyzer(Protocol):
+    """One tool. Stateless.
+
+    Optional attributes: `suppresses` (name of a syntax in `suppressions`, whose new comments are reported)
+    and `sees_suppressed` (True when the run defeats them, so that nothing must be counted back).
+    """
+
+    name: str
+
+    def steps(self, check: Check, workdir: str) -> Sequence[Step]:
+        """What to run in one fresh room. Raises OptionError."""
+        ...
+
+    def read(self, check: Check, workdir: str, results: Sequence[StepResult]) -> Measurement:
+        """`results` may be shorter than `steps` when one that had to succeed did not.
+        Raises AnalyzerError for anything that is not a finished, consistent run."""
+        ...
+
+    def config_paths(self, check: Check) -> Sequence[str]:
+        """Paths in the work tree that steer the tool; a change may not touch them."""
+        ...
+
+
+def option(check: Check, name: str, default: Any = None) -> Any:
+    """One analyzer option: from the check's `metadata`."""
+    metadata = check.get("metadata")
+    if metadata is None:
+        return default
+    if not isinstance(metadata, Mapping):
+        raise OptionError(f"metadata is {metadata!r}; it must be a mapping")
+    return metadata.get(name, default)
+
+
+def is_number(value: Any) -> TypeGuard[int | float]:
+    """A finite int or float; true and false are not numbers."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

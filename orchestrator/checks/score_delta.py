@@ -1,0 +1,330 @@
+"""A measured improvement: the `score_delta` check (rules 118 to 124, C-11 to C-14).
+
+The scorer runs in a fresh room before the change and in a fresh room after it, with the guard first, in an
+after room of its own: a guard runs the candidate's code, and what that leaves behind must not be measured.
+delta is always improvement. What was hidden, not mended, is counted back: new suppressions the tool cannot
+be told to ignore, and findings in files that left the analysed set. `metadata.allow` may list
+"suppressions" and "deletions" to loosen that; the outcome shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
+from typing import Any
+
+from orchestrator.analyzers import Analyzer, AnalyzerError, Finding, Measurement, OptionError
+from orchestrator.analyzers import delta as matching
+from orchestrator.analyzers.measurement import is_number, option
+from orchestrator.analyzers.suppressions import Suppression
+from orchestrator.analyzers.suppressions import added as added_suppressions
+from orchestrator.checks.causes import cause_of, clip, last_words, printable
+from orchestrator.contract import ChangedFile, Check, Context, Judge, Step, StepResult
+from orchestrator.errors import TaskInvalid
+from orchestrator.evidence import UnknownProfile, describe
+from orchestrator.outcomes import CheckOutcome, failed, passed, skipped
+from sandboxes.spec import Command
+
+ROWS_KEPT = 50
+"""Findings of each kind listed in an outcome."""
+ALLOWANCES = ("suppressions", "deletions")
+TOLERANCE = 1e-9
+"""Relative: 0.3 - 0.1 meets 0.2."""
+
+
+class ScoreDeltaExecutor:
+    """Runs `score_delta` checks. `analyzers` by tool name; None means those found by entry point."""
+
+    needs = frozenset({"judge"})
+
+    def __init__(self, analyzers: Mapping[str, Analyzer] | None = None) -> None:
+        self._analyzers = None if analyzers is None else dict(analyzers)
+
+    def applies(self, check: Check) -> bool:
+        return check.get("kind") == "score_delta"
+
+    def execute(self, check: Check, response: str | bytes, context: Context) -> CheckOutcome:
+        judge = context.judge
+        if judge is None:
+            return skipped(check, "score_delta needs the rooms of a task with an environment")
+        try:
+            return _Contest(check, judge, self._ask(check)).outcome()
+        except (OptionError, UnknownProfile) as mistake:
+            return failed(check, str(mistake), cause="authoring")
+
+    def _ask(self, check: Check) -> _Ask:
+        minimum = check.get("min_delta")
+        if not is_number(minimum):
+            raise OptionError(f"min_delta is {minimum!r}; it must be a finite number")
+        guard = check.get("guard_command")
+        if guard is not None and (not isinstance(guard, str) or not guard.strip() or "\0" in guard):
+            raise OptionError(f"guard_command is {guard!r}; it must be a shell command")
+        profile = check.get("sandbox")
+        if profile is not None and not isinstance(profile, str):
+            raise OptionError(f"sandbox is {profile!r}; it must be the name of a profile")
+        allow = option(check, "allow", ())
+        if not isinstance(allow, list | tuple) or not set(allow) <= set(ALLOWANCES):
+            raise OptionError(f"metadata.allow is {allow!r}; it may list {' and '.join(ALLOWANCES)}")
+        return _Ask(self._analyzer(check.get("tool")), float(minimum), guard, profile, frozenset(allow))
+
+    def _analyzer(self, tool: Any) -> Analyzer:
+        if self._analyzers is not None:
+            if isinstance(tool, str) and tool in self._analyzers:
+                return self._analyzers[tool]
+            known = sorted(self._analyzers)
+        else:
+            entries = {entry.name: entry for entry in entry_points(group="orchestrator.analyzers")}
+            if isinstance(tool, str) and tool in entries:
+                analyzer: Analyzer = entries[tool].load()()
+                return analyzer
+            known = sorted(entries)
+        raise OptionError(f"tool is {tool!r}; installed analyzers: {', '.join(known) or 'none'}")
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """One check, parsed."""
+
+    analyzer: Analyzer
+    minimum: float
+    guard: str | None
+    profile: str | None
+    allow: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Both measurements, and what is counted back before they are compared."""
+
+    before: Measurement
+    after: Measurement
+    findings: matching.Delta | None
+    joined: int
+    """Findings in files that were not analysed before: they balance those gone with other files."""
+    suppressed: tuple[Suppression, ...]
+    hidden: int
+    """New suppressions that must be counted back."""
+    deletions_allowed: bool
+
+    @property
+    def gone(self) -> int:
+        """Findings counted back because their files left the analysed set."""
+        if self.findings is None or self.deletions_allowed:
+            return 0
+        return max(0, len(self.findings.gone) - self.joined)
+
+    @property
+    def delta(self) -> float:
+        return self.after.improvement_over(self.before) - self.hidden - self.gone
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """One check on one trial's rooms."""
+
+    check: Check
+    judge: Judge
+    ask: _Ask
+
+    def outcome(self) -> CheckOutcome:
+        steps = tuple(self.ask.analyzer.steps(self.check, self.judge.workdir))
+        touched = self._touched_config()
+        if touched:
+            return self._failed("config_changed", f"the change touches what steers the analyzer: {touched}")
+        before = self._baseline(steps)
+        guarded = self._guard()
+        if guarded is not None:
+            return guarded
+        results = self.judge.after(*steps, profile=self.ask.profile)
+        try:
+            after = self.ask.analyzer.read(self.check, self.judge.workdir, results)
+        except AnalyzerError as error:
+            return self._no_measurement(error, results, before)
+        if isinstance(before, Measurement):
+            mismatch = before.mismatch(after)
+            if mismatch:
+                raise TaskInvalid(f"the baseline cannot be compared with this run: {mismatch}")
+        else:
+            before = replace(after, value=before, counts={}, findings=None, files=None)
+        return self._settled(self._compared(before, after), results)
+
+    def _baseline(self, steps: tuple[Step, ...]) -> Measurement | float:
+        """Measured on the before state, a number, or a stored measurement (C-12)."""
+        baseline = self.check.get("baseline", "setup")
+        if is_number(baseline):
+            return float(baseline)
+        if isinstance(baseline, Mapping):
+            try:
+                return Measurement.from_json(baseline)
+            except (ValueError, TypeError) as problem:
+                raise OptionError(f"baseline is no stored measurement: {problem}") from None
+        if baseline not in ("setup", None):
+            raise OptionError(f"baseline is {baseline!r}; it must be setup, a number or a measurement")
+        results = self.judge.before(*steps, profile=self.ask.profile)
+        try:
+            return self.ask.analyzer.read(self.check, self.judge.workdir, results)
+        except AnalyzerError as error:
+            words = last_words(results[-1], lines=10, limit=2000)
+            raise TaskInvalid(
+                f"{self.ask.analyzer.name} gives no measurement of the before state: {printable(str(error))}",
+                evidence=words,
+            ) from None
+
+    def _guard(self) -> CheckOutcome | None:
+        if self.ask.guard is None:
+            return None
+        step = Step(Command(self.ask.guard), stop_unless_ok=True)
+        result = self.judge.after(step, profile=self.ask.profile)[0]
+        cause = cause_of(result)
+        if cause is None:
+            return None
+        words = last_words(result)
+        text = f"the guard command {cause.text}" + (f": {words}" if words else "")
+        facts = describe(result) | {"end": cause.end, "cause": f"guard:{cause.cause}"}
+        return failed(self.check, text, **facts)
+
+    def _touched_config(self) -> str:
+        paths = set(self.ask.analyzer.config_paths(self.check))
+        if not paths:
+            return ""
+        touched = [c.path for c in self.judge.changed() if {c.path, c.old_path} & paths]
+        return ", ".join(printable(path) for path in touched)
+
+    def _compared(self, before: Measurement, after: Measurement) -> _Comparison:
+        changes = self.judge.changed()
+        findings, joined = None, 0
+        if before.findings is not None and after.findings is not None:
+            findings = _matched(before, after, changes)
+            if before.files is not None:
+                renamed = {c.path for c in changes if c.status == "renamed" and c.old_path in before.files}
+                known = before.files | renamed
+                joined = sum(f.path not in known for f in findings.new)
+        syntax = getattr(self.ask.analyzer, "suppresses", None)
+        suppressed = added_suppressions(changes, syntax) if syntax else ()
+        defeated = getattr(self.ask.analyzer, "sees_suppressed", False) or "suppressions" in self.ask.allow
+        hidden = 0 if defeated else len(suppressed)
+        return _Comparison(
+            before, after, findings, joined, suppressed, hidden, "deletions" in self.ask.allow
+        )
+
+    def _settled(self, compared: _Comparison, results: tuple[StepResult, ...]) -> CheckOutcome:
+        delta, minimum = compared.delta, self.ask.minimum
+        meets = delta >= minimum - TOLERANCE * max(1.0, abs(minimum))
+        score = delta / minimum if minimum > 0 else float(meets)
+        score = 1.0 if meets else min(1.0, max(0.0, score))
+        facts = describe(results[-1]) | {"end": "graded"} | _facts(compared, minimum, self.ask.allow)
+        reason = _sentence(self.ask.analyzer.name, compared, minimum)
+        if meets:
+            return passed(self.check, reason, score, **facts)
+        return failed(self.check, reason, score, **facts, cause="delta_too_small")
+
+    def _no_measurement(
+        self, error: AnalyzerError, results: tuple[StepResult, ...], before: Measurement | float
+    ) -> CheckOutcome:
+        """Otherwise crashing the analyzer would pay (C-12)."""
+        limit = results[-1].done.limit
+        words = "" if limit is None else f" (limit_hit:{limit})"
+        name = self.ask.analyzer.name
+        text = f"{name} gives no measurement after the change{words}: {printable(str(error))}"
+        facts = describe(results[-1])
+        facts["before"] = before if isinstance(before, float) else before.value
+        facts["partial"] = error.facts
+        facts["end"] = f"limit_hit:{limit}" if limit else "analyzer_error"
+        return failed(self.check, clip(text, 1000), **facts, cause="analyzer_error")
+
+    def _failed(self, cause: str, reason: str) -> CheckOutcome:
+        return failed(self.check, reason, end="graded", cause=cause)
+
+
+def _matched(
+    before: Measurement, after: Measurement, changes: tuple[ChangedFile, ...]
+) -> matching.Delta:
+    renames = {c.old_path: c.path for c in changes if c.status == "renamed" and c.old_path is not None}
+    old_side = {c.old_path or c.path: c.before for c in changes}
+    new_side = {c.path: c.after for c in changes}
+    left: set[str] = set()
+    if before.files is not None and after.files is not None:
+        left = {path for path in before.files if renames.get(path, path) not in after.files}
+    return matching.compare(
+        _with_content(before.findings or (), old_side),
+        _with_content(after.findings or (), new_side),
+        renames=renames,
+        left=left,
+        line_map=matching.line_map({c.old_path or c.path: (c.before, c.after) for c in changes}),
+    )
+
+
+def _with_content(
+    findings: tuple[Finding, ...], texts: Mapping[str, bytes | None]
+) -> list[Finding]:
+    """Source lines for findings in files the change touches; elsewhere both sides are equal anyway."""
+    lines = {path: text.splitlines() for path, text in texts.items() if text is not None}
+    found = []
+    for finding in findings:
+        source = lines.get(finding.path, [])
+        if 0 < finding.line <= len(source):
+            finding = replace(finding, content=matching.squeezed(source[finding.line - 1]))
+        found.append(finding)
+    return found
+
+
+def _facts(compared: _Comparison, minimum: float, allow: frozenset[str]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "tool": compared.after.tool,
+        "tool_version": compared.after.tool_version,
+        "unit": compared.after.unit,
+        "higher_is_better": compared.after.higher_is_better,
+        "before": compared.before.value,
+        "after": compared.after.value,
+        "delta": compared.delta,
+        "min_delta": minimum,
+        "counts": {"before": dict(compared.before.counts), "after": dict(compared.after.counts)},
+        "allow": sorted(allow),
+        "suppressed": [f"{printable(s.path)}:{s.line}: {s.text}" for s in compared.suppressed[:ROWS_KEPT]],
+        "counted_back": {"suppressions": compared.hidden, "files_left": compared.gone},
+        "measurement": compared.after.to_json(),
+    }
+    if compared.findings is not None:
+        found = compared.findings
+        facts |= {
+            "matched": {
+                "fixed": len(found.fixed),
+                "new": len(found.new),
+                "unchanged": len(found.unchanged),
+                "moved": len(found.moved),
+                "gone": len(found.gone),
+            },
+            "fixed": _rows(found.fixed),
+            "new": _rows(found.new),
+            "gone": _rows(found.gone),
+            "files_left": sorted({printable(f.path) for f in found.gone})[:ROWS_KEPT],
+        }
+    return facts
+
+
+def _rows(findings: tuple[Finding, ...]) -> list[list[Any]]:
+    return [
+        [printable(f.path), f.line, f.rule, f.severity, clip(printable(f.message), 200)]
+        for f in findings[:ROWS_KEPT]
+    ]
+
+
+def _sentence(tool: str, compared: _Comparison, minimum: float) -> str:
+    text = (
+        f"{tool}: {_plain(compared.before.value)} {compared.after.unit} before, "
+        f"{_plain(compared.after.value)} after, delta {compared.delta:+.10g} (at least {_plain(minimum)})"
+    )
+    if compared.findings is not None:
+        found = compared.findings
+        text += f"; {len(found.fixed)} fixed, {len(found.new)} new, {len(found.unchanged)} unchanged"
+    if compared.gone:
+        text += f"; {compared.gone} counted back for files that are not analysed any more"
+    if compared.suppressed:
+        counted = "counted back" if compared.hidden else "not counted back"
+        text += f"; {len(compared.suppressed)} new suppressions, {counted}"
+    return text
+
+
+def _plain(value: float) -> str:
+    return f"{value:.10g}"
