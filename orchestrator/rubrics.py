@@ -10,6 +10,8 @@ from orchestrator.documents.benchmark import Benchmark
 from orchestrator.documents.rubric import Rubric
 from orchestrator.errors import AuthoringError, Problem
 from orchestrator.loading import Located, read_document, rubric_of
+from orchestrator.loading.located import show_path
+from orchestrator.loading.words import did_you_mean
 from orchestrator.schemas import RubricSchema
 
 FOLDER = "rubrics"
@@ -124,7 +126,8 @@ class RubricStore:
             ref = str(check.get("rubric_ref", ""))
             if check.get("kind") != "composite":
                 continue
-            path = ("checks", number if outer is None else outer, "rubric_ref")
+            outermost = number if outer is None else outer
+            path = ("checks", outermost, "rubric_ref")
             inner = self._stored.get(ref)
             trail = " > ".join((*chain, ref))
             if ref in chain:
@@ -137,7 +140,7 @@ class RubricStore:
                 via = f" (through {trail})" if len(chain) > 1 else ""
                 yield _problem(top, path, f"{ref} {state}{via}", self.advice(ref))
             else:
-                yield from self._walk(top, inner, path[1], (*chain, ref))  # type: ignore[arg-type]
+                yield from self._walk(top, inner, outermost, (*chain, ref))
 
     def advice(self, ref: str) -> str:
         """What to do about a ref that resolves to nothing: name the versions or ids that are there."""
@@ -145,8 +148,6 @@ class RubricStore:
         versions = [e.rubric.version for e in self if e.rubric.id == name and e.rubric.enabled]
         if versions:
             return f"there is {name} in version " + ", ".join(versions)
-        from orchestrator.loading.explain import did_you_mean
-
         return (
             did_you_mean(name, {e.rubric.id for e in self if e.rubric.enabled})
             if self._stored
@@ -179,6 +180,4 @@ def _double(entry: Stored, before: Stored) -> Problem:
 def _problem(entry: Stored, path: tuple[str | int, ...], message: str, hint: str) -> Problem:
     if entry.source:
         return entry.source.problem(path, message, hint)
-    from orchestrator.loading.located import show_path
-
     return Problem(entry.file, 0, show_path(path), message, hint)

@@ -83,18 +83,14 @@ def _refuse_loose(kind: str, definition: Mapping[str, Any]) -> None:
     parts = [definition, *(p for p in definition.get("allOf", ()) if isinstance(p, Mapping))]
     pins = any(_property(p, "kind").get("const") == kind for p in parts)
     if not pins or not any("kind" in p.get("required", ()) for p in parts):
-        raise _plugin_fault(
-            where, "does not pin its kind", f'need kind: {{"const": "{kind}"}}, listed in required'
-        )
+        raise _plugin_fault(where, "does not pin its kind", f'require kind: {{"const": "{kind}"}}')
     if _BASE not in parts or definition.get("unevaluatedProperties") is not False:
         hint = 'use allOf with {"$ref": "#/$defs/check_base"} and "unevaluatedProperties": false'
         raise _plugin_fault(where, "would accept unknown fields or lacks the shared ones", hint)
     try:
         Draft202012Validator.check_schema(dict(definition))
     except SchemaError as error:
-        raise _plugin_fault(
-            where, f"is no valid JSON Schema: {error.message}", "mend the definition"
-        ) from None
+        raise _plugin_fault(where, f"is no valid JSON Schema: {error.message}", "mend it") from None
 
 
 def _property(part: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -118,7 +114,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"(?<!\\)\$(?=\||\)|\Z)", r"\\Z", pattern))
 
 
-_Validator: Any = extend(Draft202012Validator, {"pattern": _strict_pattern})
+_Validator: Any = extend(Draft202012Validator, {"pattern": _strict_pattern})  # type: ignore[no-untyped-call]
 
 
 def validator(schema: Mapping[str, Any], pointer: str = "") -> Validator:

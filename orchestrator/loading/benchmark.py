@@ -87,11 +87,9 @@ class Row:
         """Where a merged value was written: in the task, or in the defaults."""
         inside: Any = self.written
         for step in path:
-            if not isinstance(inside, dict | list) or (
-                step not in inside if isinstance(inside, dict) else False
-            ):
+            if not isinstance(inside, dict) or step not in inside:
                 return ("defaults", *path)
-            inside = inside[step]  # type: ignore[index]
+            inside = inside[step]
         return (*self.at, *path)
 
     def problem(self, path: Where, message: str, hint: str) -> Problem:

@@ -9,8 +9,8 @@ from typing import Any
 
 from orchestrator.documents.rubric import DEFAULT_THRESHOLD, NUMERIC_MODES, Rubric
 from orchestrator.errors import Problem
-from orchestrator.loading.explain import did_you_mean
 from orchestrator.loading.located import Located, Path, show_path
+from orchestrator.loading.words import did_you_mean
 
 WEIGHT_TOLERANCE = 1e-3
 """How far the weights' sum may be from 1 before the advice is given (C-22)."""
@@ -20,13 +20,16 @@ _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.")
 
 @dataclass(frozen=True)
 class Findings:
-    """`errors` stop a strict run (validate); `warnings` are shown and change nothing."""
+    """`errors` stop validate. `warnings` are shown by check and run as well; `advice` by validate alone."""
 
     errors: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    advice: tuple[Problem, ...] = ()
 
     def __add__(self, other: Findings) -> Findings:
-        return Findings(self.errors + other.errors, self.warnings + other.warnings)
+        return Findings(
+            self.errors + other.errors, self.warnings + other.warnings, self.advice + other.advice
+        )
 
 
 def lint(rubric: Rubric, source: Located | None = None, strict: bool = False) -> Findings:
@@ -36,10 +39,8 @@ def lint(rubric: Rubric, source: Located | None = None, strict: bool = False) ->
     """
     problems = _Lines(source, rubric.ref)
     weights = tuple(sorted(_dangling(rubric, problems)))
-    advice = [*_scoring(rubric, problems), *_all_checks(rubric, problems)]
-    if strict:
-        return Findings(weights, tuple(sorted(advice)))
-    return Findings((), tuple(sorted([*weights, *advice])))
+    advice = tuple(sorted([*_scoring(rubric, problems), *_all_checks(rubric, problems)]))
+    return Findings(weights, (), advice) if strict else Findings((), weights, advice)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class Located:
         for step in path:
             items = marks[-1].items if isinstance(marks[-1], Mark) else None
             try:
-                marks.append(items[step])  # type: ignore[index,call-overload]
+                marks.append(items[step])  # type: ignore[index]
             except (KeyError, IndexError, TypeError):
                 break
         return marks
@@ -273,9 +273,7 @@ class Builder:
             else:
                 line = place if isinstance(place, int) else getattr(place, "line", 0)
                 path = show_path((*self.path()[:-1], "<<"))
-                self.faults.append(
-                    Problem(self.file, line, path, "<< merges mappings only", "name a mapping")
-                )
+                self.faults.append(Problem(self.file, line, path, "<< merges mappings only", "name one"))
 
 
 def _merge(frame: _Frame, value: dict[str, Any], mark: Mark) -> None:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from orchestrator.documents.benchmark import Benchmark, Config, Task
 from orchestrator.documents.rubric import Rubric
 from orchestrator.errors import Problem
-from orchestrator.loading.explain import did_you_mean
 from orchestrator.loading.lint import Findings
+from orchestrator.loading.words import did_you_mean
 
 OWN_ENVIRONMENT = "ddev"
 """The profile that means the task's own environment unless configuration maps it elsewhere (C-5)."""

@@ -10,9 +10,10 @@ import yaml
 
 from orchestrator.documents.rubric import Rubric
 from orchestrator.errors import AuthoringError, Problem
-from orchestrator.loading.explain import did_you_mean, explain, unknown_kind
+from orchestrator.loading.explain import explain, missing_kind, unknown_kind
 from orchestrator.loading.located import Located
 from orchestrator.loading.texts import parse_document, read_document
+from orchestrator.loading.words import did_you_mean
 from orchestrator.schemas import RubricSchema, core
 
 
@@ -71,7 +72,7 @@ def _check_problems(
     path = ("checks", number)
     kind = check.get("kind")
     if "kind" not in check:
-        yield doc.problem(path, '"kind" is missing', "add kind: one of " + ", ".join(sorted(schemas.kinds)))
+        yield missing_kind(schemas.kinds, doc, path)
     elif isinstance(kind, str) and kind in schemas.kinds:
         yield from explain(schemas.kinds[kind], doc, check, path)
     else:

@@ -53,9 +53,7 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
         reason = getattr(error, "strerror", None) or str(error)
         raise _fault(str(path), 0, f"cannot be read: {reason}", "check the path and its rights") from None
     if len(raw) > limit:
-        raise _fault(
-            str(path), 0, f"is larger than {limit // 1_000_000} MB", "split it, or keep data beside it"
-        )
+        raise _fault(str(path), 0, f"is larger than {limit // 1_000_000} MB", "keep data in files beside it")
     return raw
 
 
@@ -81,9 +79,7 @@ def _decoded(text: str | bytes, name: str) -> str:
     if isinstance(text, str):
         text = text.encode("utf-8", "surrogatepass")
     if len(text) > MAX_BYTES:
-        raise _fault(
-            name, 0, f"is larger than {MAX_BYTES // 1_000_000} MB", "split it, or keep data beside it"
-        )
+        raise _fault(name, 0, f"is larger than {MAX_BYTES // 1_000_000} MB", "keep data in files beside it")
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -107,7 +103,7 @@ def _read_yaml(text: str, name: str) -> Located:
             elif isinstance(event, yaml.CollectionEndEvent):
                 builder.close()
             elif isinstance(event, yaml.AliasEvent):
-                builder.alias(event.anchor, line)
+                builder.alias(str(event.anchor), line)
             elif isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
@@ -131,9 +127,7 @@ def _yaml_fault(error: yaml.YAMLError, name: str) -> AuthoringError:
 
 def _refuse_tag(tag: str | None, name: str, line: int) -> None:
     if tag is not None and tag not in ("!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
-        raise _fault(
-            name, line, f"the tag {shorten(tag)} is not allowed", "remove it: documents are plain data"
-        )
+        raise _fault(name, line, f"the tag {shorten(tag)} is not allowed", "remove it")
 
 
 def _yaml_scalar(event: yaml.ScalarEvent, name: str, line: int) -> Scalar:
@@ -148,12 +142,8 @@ def _yaml_scalar(event: yaml.ScalarEvent, name: str, line: int) -> Scalar:
 
 def _plain(text: str) -> Scalar:
     """An unquoted YAML scalar, by YAML 1.1's rules; what an author seldom means is doubted."""
-    for tag, pattern in (*_IMPLICIT.get(text[:1], ()), *_IMPLICIT.get(None, ())):
-        if pattern.match(text):
-            break
-    else:
-        return Scalar(text)
-    kind = tag.rpartition(":")[2]
+    rules = (*_IMPLICIT.get(text[:1], ()), *_IMPLICIT.get(None, ()))
+    kind = next((tag.rpartition(":")[2] for tag, pattern in rules if pattern.match(text)), "str")
     if kind == "null":
         return Scalar(None, text)
     if kind == "bool":
@@ -198,9 +188,7 @@ def _read_json(text: str, name: str) -> Located:
     try:
         json.loads(text, parse_int=str)
     except json.JSONDecodeError as error:
-        raise _fault(
-            name, error.lineno, f"not valid JSON: {error.msg.lower()}", "see near this line"
-        ) from None
+        raise _fault(name, error.lineno, f"not valid JSON: {error.msg.lower()}", "mend it there") from None
     except RecursionError:
         raise _fault(name, 0, "nested too deep", "flatten it") from None
     builder = Builder(name)
@@ -232,9 +220,7 @@ def _json_text(token: str) -> Scalar:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        return Scalar(
-            "?", None, f"{shorten(token)} holds half of a surrogate pair", hint="write the whole character"
-        )
+        return Scalar("?", None, f"{shorten(token)} holds half of a surrogate pair", hint="write it whole")
     return Scalar(value)
 
 

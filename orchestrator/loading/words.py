@@ -1,0 +1,134 @@
+"""The words of messages: values as people name them, and the known word nearest to a wrong one."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from orchestrator.loading.located import shorten
+
+TYPES = {
+    "string": "text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping (name: value)",
+    "null": "nothing",
+}
+"""JSON Schema's types, as authors know them."""
+
+
+def nearest(word: str, known: Iterable[str]) -> list[str]:
+    """Up to three of `known` that `word` may have been meant as, best first."""
+    known = list(known)
+    folded = word[:100].casefold().replace("-", "_").replace(" ", "_")
+    close = difflib.get_close_matches(folded, known, n=3, cutoff=0.6)
+    starts = [k for k in known if len(folded) > 2 and (k.startswith(folded) or folded.startswith(k))]
+    return list(dict.fromkeys([*close, *starts]))[:3]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint: the nearest known words, or all of them when none is near."""
+    known = sorted(known)
+    close = nearest(word, known)
+    if close:
+        return "did you mean " + " or ".join(f'"{c}"' for c in close) + "?"
+    return "known: " + ", ".join(known) if known else "remove it"
+
+
+def describe(value: Any, written: str | None = None) -> str:
+    """A value as people would name it.
+
+    >>> describe(False, "no"), describe(1.1, "1.10"), describe("x"), describe([])
+    ('no was read as false', '1.10 was read as the number 1.1', '"x" is text', 'a list is there')
+    """
+    if isinstance(value, str):
+        return f'"{shorten(value)}" is text'
+    if isinstance(value, list):
+        return "a list is there"
+    if isinstance(value, dict):
+        return "a mapping is there"
+    if value is None:
+        return f"{written} was read as nothing (null)" if written else "nothing is written here"
+    plain = json.dumps(value)
+    kind = "" if isinstance(value, bool) else "the number "
+    if written and written != plain:
+        return f"{shorten(written)} was read as {kind}{plain}"
+    return f"{shorten(plain)} is " + ("true or false" if isinstance(value, bool) else "a number")
+
+
+def wrong_type(wanted: str | Sequence[str], value: Any, written: str | None, field: str) -> tuple[str, str]:
+    """(what was seen, what to do) for a value of another type; `field` is its name, or ""."""
+    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    words = " or ".join(TYPES[w] for w in wanted)
+    seen = describe(value, written)
+    if "string" in wanted and written and not isinstance(value, dict | list):
+        name = f"{field}: " if field else ""
+        return f"must be a quoted string: {seen}", f'quote it: {name}"{shorten(written)}"'
+    return f"must be {words}, but {seen}", _type_hint(wanted, words, value, written)
+
+
+def _type_hint(wanted: Sequence[str], words: str, value: Any, written: str | None) -> str:
+    if value is None:
+        return f"write {words}, or remove the field"
+    if ("number" in wanted or "integer" in wanted) and isinstance(value, str):
+        return _number_hint(value)
+    if "boolean" in wanted and isinstance(value, str):
+        return "write true or false, without quotes"
+    if "array" in wanted and isinstance(value, str | int | float) and not isinstance(value, bool):
+        return f"put it in a list: [{shorten(written or json.dumps(value), 30)}]"
+    return f"write {words}"
+
+
+def _number_hint(value: str) -> str:
+    try:
+        number = float(value)
+    except ValueError:
+        return "write a plain number"
+    if abs(number) < 1e15:
+        plain = repr(int(number)) if number.is_integer() else repr(number)
+        return f"write the plain number {plain}, without quotes"
+    return "write a plain number"
+
+
+def show(value: Any) -> str:
+    """A value as it stands in a message."""
+    return f'"{shorten(value)}"' if isinstance(value, str) else shorten(json.dumps(value, default=str))
+
+
+def wrong_value(rule: str, limit: Any, value: Any, schema: Mapping[str, Any]) -> tuple[str, str]:
+    """(what was seen, what to do) for a value that a rule of the schema refuses."""
+    say = schema.get("x-say", "")
+    seen = show(value)
+    if say and rule in ("minProperties", "maxProperties"):
+        found = ", ".join(map(shorten, value)) or "nothing"
+        return f"must hold {say}, but {found} is there", f"keep {say}"
+    if say and rule in ("pattern", "anyOf", "oneOf"):
+        return f"{seen} is not {say}", f"write {say}"
+    if rule == "enum":
+        return f"{seen} is not one of {', '.join(map(str, limit))}", did_you_mean(str(value), map(str, limit))
+    if rule == "const":
+        return f"must be {json.dumps(limit)}, but {seen} is there", f"write {json.dumps(limit)}"
+    return _bounds(rule, limit, seen, schema)
+
+
+def _bounds(rule: str, limit: Any, seen: str, schema: Mapping[str, Any]) -> tuple[str, str]:
+    one = limit == 1
+    known = {
+        "minimum": (f"{seen} is less than {limit}", f"write {limit} or more"),
+        "exclusiveMinimum": (f"{seen} is not more than {limit}", f"write more than {limit}"),
+        "maximum": (f"{seen} is more than {limit}", f"write {limit} or less"),
+        "exclusiveMaximum": (f"{seen} is not less than {limit}", f"write less than {limit}"),
+        "minLength": ("is empty" if one else f"{seen} is too short", "write something, or remove it"),
+        "maxLength": (f"{seen} is longer than {limit} characters", "shorten it"),
+        "minItems": ("the list is empty" if one else "the list is too short", f"list at least {limit}"),
+        "maxItems": (f"the list has more than {limit} items", "shorten it"),
+        "minProperties": ("is empty", f"write at least {limit}"),
+        "uniqueItems": ("an item is listed twice", "list each item once"),
+        "pattern": (f"{seen} does not match {limit}", "see the schema"),
+    }
+    other = f"{seen} does not satisfy {rule} {shorten(json.dumps(limit, default=str))}"
+    return known.get(rule, (other, str(schema.get("description", "see the schema")).rstrip(".")))
