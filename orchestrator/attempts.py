@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
-from tenacity.wait import wait_base, wait_exponential_jitter
+from tenacity.wait import wait_base, wait_exponential, wait_random
 
 from orchestrator.documents.benchmark import Task
 from orchestrator.documents.record import ENDS, AgentRecord, End, TrialRecord
@@ -22,7 +22,7 @@ from orchestrator.plan import TrialJob
 from orchestrator.store import Store
 from sandboxes.errors import Evicted, SandboxError
 
-BACK_OFF = wait_exponential_jitter(initial=0.5, max=30.0)
+BACK_OFF = wait_exponential(multiplier=0.5, max=30.0) + wait_random(0, 0.5)
 """Seconds between two attempts: doubling, with jitter."""
 
 _MACHINE = frozenset(
