@@ -113,7 +113,7 @@ def test_killing_the_writer_loses_no_line_that_was_added(tmp_path):
     for round_number in range(12):
         path = tmp_path / f"records-{round_number}.jsonl"
         writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()
+            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
         )
         assert writer.stdout is not None
         for _ in range(1 + 17 * round_number):
