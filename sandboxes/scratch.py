@@ -173,7 +173,7 @@ def _unescaped(raw: bytes) -> bytes:
 
 def _template(size: int) -> Path:
     """A file system of this size, empty and unused, to be copied: ten times quicker than mkfs each time."""
-    ready = home() / "scratch" / f"{size}.ext4"
+    ready = home() / "scratch" / f"{size}-v2.ext4"
     if ready.exists():
         return ready
     ready.parent.mkdir(exist_ok=True)
@@ -182,7 +182,8 @@ def _template(size: int) -> Path:
     try:
         os.ftruncate(handle, size + size // 32 + 8 * MIB)  # what inode tables and the like take up
         options = "lazy_itable_init=1,nodiscard,root_owner=0:0"
-        argv = ["mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", options, "-m", "0", str(draft)]
+        argv = ["mkfs.ext4", "-q", "-F", "-b", "4096", "-i", "8192", "-m", "0", "-O", "^has_journal"]
+        argv += ["-E", options, str(draft)]
         done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
             raise ProvisionFailed(f"mkfs.ext4 failed: {done.stderr.strip()}")
