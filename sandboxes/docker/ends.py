@@ -1,0 +1,83 @@
+"""How a command came to its end, told from the engine's state and the kernel's counters. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandboxes.cgroups import Counters
+from sandboxes.docker.watch import Heard, Why
+from sandboxes.errors import Evicted, SandboxLost
+from sandboxes.protocol import Done, EndWord, Output, Usage
+
+LAST_SIGNAL = 64
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that is known about a container that has stopped."""
+
+    state: Mapping[str, Any]
+    """`State` of the engine's inspect."""
+    why: Why
+    """What we did, or that its streams ended by themselves."""
+    heard: Heard
+    counters: Counters = field(default_factory=Counters)
+    disk_full: bool = False
+    argv_given: bool = False
+    """Whether argv was a tuple: only then can a binary be missing."""
+
+
+def judge(facts: Facts) -> Done:
+    """The command's end. Raises Evicted, StreamBroken, and SandboxLost when no exit code was read.
+
+    Whether somebody else killed the container is asked before (see `room`): it cannot be told from here.
+    """
+    if facts.why == "evicted":
+        raise Evicted("the room was closed while a command ran")
+    if facts.heard.broken is not None and facts.why == "streams_ended":
+        raise facts.heard.broken
+    code = facts.state.get("ExitCode")
+    if code is None or facts.state.get("Running") or facts.state.get("Dead"):
+        raise SandboxLost(f"the engine gave no exit code ({facts.state.get('Error') or 'no reason told'})")
+    end = _end(facts, code)
+    out, err = facts.heard.stdout.output(), facts.heard.stderr.output()
+    own = end in ("exited", "signalled") or (facts.why == "streams_ended" and code <= 128)
+    return Done(
+        end=end,
+        exit_code=code if own and end != "missing_binary" else None,
+        signal=code - 128 if end == "signalled" else None,
+        stdout=out,
+        stderr=err,
+        seconds=facts.heard.seconds,
+        usage=Usage(facts.counters.peak_memory, facts.counters.cpu_seconds, facts.counters.throttled_seconds),
+    )
+
+
+def _end(facts: Facts, code: int) -> EndWord:
+    if facts.counters.memory_kills or facts.state.get("OOMKilled"):
+        return "limit_hit:memory"
+    if facts.counters.refused_forks and code != 0:
+        return "limit_hit:pids"
+    if facts.disk_full and code != 0:
+        return "limit_hit:disk"
+    if facts.why == "output":
+        return "limit_hit:output"
+    if facts.why == "time":
+        return "limit_hit:time"
+    if facts.argv_given and code in (126, 127) and _init_could_not_execute(facts.heard.stderr.output()):
+        return "missing_binary"
+    return "signalled" if 128 < code <= 128 + LAST_SIGNAL else "exited"
+
+
+def _init_could_not_execute(stderr: Output) -> bool:
+    """The init says so in one line of its own (tini 0.19: "[FATAL tini (7)] exec x failed: ...")."""
+    text = stderr.data
+    return text.startswith((b"[FATAL tini (", b"[FATAL docker-init (")) and b" failed: " in text
+
+
+def not_started(reason: str) -> Done:
+    """A command the runtime refused to start for the command's own sake."""
+    text = f"proctor: the command could not be started: {reason}\n".encode("utf-8", "replace")
+    return Done("missing_binary", None, None, Output(), Output(head=text, total=len(text)), 0.0)

@@ -1,0 +1,137 @@
+"""Base images, made known to the engine once: present, pulled, built from a folder, or imported from here."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+from sandboxes.docker.config import Base
+from sandboxes.docker.engine import Engine
+from sandboxes.docker.localfiles import Bind
+from sandboxes.errors import ImageUnavailable
+from sandboxes.images import RootFs, building
+from sandboxes.images.debian import debian_image
+from sandboxes.images.host import host_image
+from sandboxes.images.rootfs import rootfs_image
+from sandboxes.spec import Image
+
+INITS = ("docker-init", "tini", "catatonit", "tini-static")
+"""Programs of this machine that can be PID 1 of a `host` room, best first."""
+
+
+class Images:
+    """Turns an `Image` into what the engine calls it. Thread-safe; each image is looked up once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._known: dict[Image, Base] = {}
+        self._one_by_one: dict[Image, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def base(self, image: Image) -> Base:
+        """The image, made available first when need be. Raises ImageUnavailable, EngineGone."""
+        with self._lock:
+            turn = self._one_by_one.setdefault(image, threading.Lock())
+        with turn:
+            if image not in self._known:
+                self._known[image] = self._find(image)
+            return self._known[image]
+
+    def forget(self, image: Image) -> None:
+        """The engine says it has lost it: look again next time."""
+        self._known.pop(image, None)
+
+    def _find(self, image: Image) -> Base:
+        if image.kind == "host":
+            return self._host()
+        if image.kind == "debian":
+            return self._imported(debian_image(image.ref, image.packages), "proctor-debian")
+        if image.kind == "rootfs":
+            return self._imported(rootfs_image(image.ref), "proctor-rootfs")
+        if image.kind == "dockerfile":
+            return self._built(Path(image.ref))
+        return self._present_or_pulled(image.ref)
+
+    def _host(self) -> Base:
+        if not self._engine.on_this_machine:
+            raise ImageUnavailable("the host image needs an engine on this machine; name another image")
+        init = next((found for found in map(shutil.which, INITS) if found), None)
+        if init is None or not Path(init).resolve().is_relative_to("/usr"):
+            raise ImageUnavailable("the host image needs an init in /usr: install the package tini")
+        rootfs = host_image()
+        found = self._imported(rootfs, "proctor-host")
+        binds = tuple(Bind(Path(path), path, read_only=True) for path in rootfs.binds)
+        return Base(found.id, found.env, binds, init)
+
+    def _imported(self, rootfs: RootFs, name: str) -> Base:
+        ref = f"{name}:{hashlib.sha256(rootfs.digest.encode()).hexdigest()[:24]}"
+        with building(ref.replace(":", "-")):
+            found = self._held(ref)
+            if found is None:
+                self._import(rootfs, ref)
+                found = self._held(ref)
+        if found is None:
+            raise ImageUnavailable(f"the engine took {ref} and does not have it")
+        return found
+
+    def _import(self, rootfs: RootFs, ref: str) -> None:
+        argv = ["tar", "--create", "--numeric-owner", "--one-file-system"]
+        for lower in reversed(rootfs.lowers):  # what comes later in a tar replaces what came before
+            argv += ["-C", str(lower), "."]
+        packing = subprocess.Popen(
+            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+        )
+        assert packing.stdout is not None and packing.stderr is not None
+        try:
+            self._engine.import_image(packing.stdout, ref, changes=["LABEL proctor.image=1"])
+        finally:
+            packing.stdout.close()
+            said = packing.stderr.read().decode("utf-8", "replace").strip()
+            packing.stderr.close()
+            if packing.wait() not in (0, -13):
+                raise ImageUnavailable(f"{ref} could not be packed: {said}")
+
+    def _built(self, folder: Path) -> Base:
+        if not (folder / "Dockerfile").is_file():
+            raise ImageUnavailable(f"{folder}: there is no Dockerfile in it")
+        ref = f"proctor-built:{_content(folder)[:24]}"
+        with building(ref.replace(":", "-")):
+            found = self._held(ref)
+            if found is None:
+                self._engine.build(folder, ref, {"proctor.image": "1"})
+                found = self._held(ref)
+        if found is None:
+            raise ImageUnavailable(f"the engine built {folder} and does not have it")
+        return found
+
+    def _present_or_pulled(self, ref: str) -> Base:
+        found = self._held(ref)
+        if found is None:
+            self._engine.pull(ref)
+            found = self._held(ref)
+        if found is None:
+            raise ImageUnavailable(f"the engine pulled {ref} and does not have it")
+        return found
+
+    def _held(self, ref: str) -> Base | None:
+        seen = self._engine.image(ref)
+        if seen is None:
+            return None
+        return Base(str(seen["Id"]), tuple((seen.get("Config") or {}).get("Env") or ()))
+
+
+def _content(folder: Path) -> str:
+    """A digest of a build folder: names, modes and bytes."""
+    seen = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        name = os.fsencode(path.relative_to(folder))
+        if path.is_symlink():
+            content = os.fsencode(path.readlink())
+        else:
+            content = path.read_bytes() if path.is_file() else b""
+        seen.update(b"%d %o %d " % (len(name), path.lstat().st_mode, len(content)) + name + content)
+    return seen.hexdigest()

@@ -1,0 +1,93 @@
+"""What dead runs left on the engine and on this machine, found by its labels and removed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sandboxes import scratch
+from sandboxes.cgroups import Cgroup, hierarchies
+from sandboxes.docker.engine import Engine
+from sandboxes.errors import SandboxError
+from sandboxes.home import home, owner_of
+from sandboxes.protocol import Reaped
+from sandboxes.spec import Owner, process_start
+
+LABEL = "proctor.pid"
+
+
+def reap(engine: Engine) -> Reaped:
+    """Remove what dead owners of this host left, containers first: they hold the rest. Raises EngineGone."""
+    removed = []
+    for seen in engine.containers(LABEL):
+        if owner := _dead(seen):
+            engine.remove(seen["Id"])
+            removed.append(f"container {seen['Id'][:12]} (run {owner.run_id})")
+    for seen in engine.volumes(LABEL):
+        if owner := _dead(seen):
+            with suppress(SandboxError):  # in use by a container nobody labelled: not ours to judge
+                engine.remove_volume(seen["Name"])
+                removed.append(f"volume {seen['Name']} (run {owner.run_id})")
+    for seen in engine.networks(LABEL):
+        if owner := _dead(seen):
+            with suppress(SandboxError):
+                engine.remove_network(seen["Id"])
+                removed.append(f"network {seen['Name']} (run {owner.run_id})")
+    return Reaped((*removed, *_rooms(), *_groups()))
+
+
+def how_to_start() -> str:
+    """What to do about a missing engine, for people."""
+    if shutil.which("dockerd") or shutil.which("podman"):
+        return "start it (systemctl start docker, or podman system service) or set DOCKER_HOST"
+    return "install the package docker.io, or set DOCKER_HOST"
+
+
+def _dead(seen: Mapping[str, Any]) -> Owner | None:
+    owner = Owner.from_labels(seen.get("Labels") or {})
+    return owner if owner is not None and not owner.alive() else None
+
+
+def _rooms() -> list[str]:
+    removed = []
+    for folder in sorted(_listed(home() / "docker")):
+        owner = owner_of(folder)
+        if owner is None or owner.alive():
+            continue
+        for point in scratch.mounts_below(folder):
+            scratch.unmount(point)
+            removed.append(f"mount {point} (run {owner.run_id})")
+        removed += [f"room {room.name} (run {owner.run_id})" for room in _listed(folder)]
+        shutil.rmtree(folder, ignore_errors=True)
+    return removed
+
+
+def _groups() -> list[str]:
+    """Control groups /proctor/PID-START/ROOM without a process in them, whose maker is gone."""
+    removed = set()
+    for _, top in hierarchies():
+        for folder in _listed(top / "proctor"):
+            pid, _, started = folder.name.partition("-")
+            if not (pid.isdigit() and started.isdigit()) or process_start(int(pid)) == int(started):
+                continue
+            group = Cgroup.at(f"/proctor/{folder.name}")
+            if not _busy(group) and group.remove(patience=0.2):
+                removed.add(f"control group {folder.name}")
+    return sorted(removed)
+
+
+def _busy(group: Cgroup) -> bool:
+    try:
+        return any(procs.read_text() for _, top in group.folders for procs in top.glob("**/cgroup.procs"))
+    except OSError:  # it changed under our eyes: somebody is at work there
+        return True
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.is_dir()]
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,211 @@
+"""An open room of the Docker provider: each command is one container over the room's files."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import count
+from time import monotonic
+from typing import Any, Literal, Protocol
+
+from sandboxes.cgroups import Counters
+from sandboxes.docker import config, ends
+from sandboxes.docker.engine import Engine
+from sandboxes.docker.failure import CannotExecute
+from sandboxes.docker.localfiles import Bind
+from sandboxes.docker.watch import Listener
+from sandboxes.errors import EngineGone, Evicted, SandboxError, SandboxLost, StreamBroken
+from sandboxes.protocol import Done, Sink
+from sandboxes.spec import Command, Entry
+
+SETTLE = 15.0
+"""Seconds the engine may take to notice that a container has ended."""
+
+
+class Files(Protocol):
+    """Where a room's files are: this machine's disk, or volumes of an engine elsewhere."""
+
+    def binds(self) -> list[Bind]: ...
+
+    def volumes(self) -> list[str]: ...
+
+    def write(self, entries: Iterable[Entry], target: str, owner: Literal["candidate", "root"]) -> None: ...
+
+    def remove(self, paths: Iterable[bytes], target: str) -> None: ...
+
+    def read(self, path: str, limit: int) -> bytes | None: ...
+
+    def export(self, target: str) -> Iterator[Entry]: ...
+
+    def full(self) -> bool: ...
+
+    def machine_full(self) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+class Counting(Protocol):
+    """What the kernel counted (see `counting`)."""
+
+    def begin(self, container: str) -> None: ...
+
+    def started(self, pid: Callable[[], int]) -> None: ...
+
+    def look(self) -> None: ...
+
+    def end(self) -> Counters: ...
+
+    def close(self) -> None: ...
+
+
+class DockerRoom:
+    """See `sandboxes.protocol.Sandbox`. Made by the provider; `close` gives everything back."""
+
+    def __init__(
+        self,
+        room_id: str,
+        name: str,
+        engine: Engine,
+        frame: config.Frame,
+        files: Files,
+        counting: Counting,
+        unenforced: tuple[str, ...],
+    ) -> None:
+        self.id = room_id
+        self.unenforced = unenforced
+        self._name = name
+        self._engine = engine
+        self._frame = frame
+        self._files = files
+        self._counting = counting
+        self._numbers = count(1)
+        self._evicted = threading.Event()
+        self._closed = False
+        self._left: set[str] = set()
+        self._disk_full = False
+
+    def run(self, command: Command, sink: Sink | None = None) -> Done:
+        self._check()
+        name = f"{self._name}-{next(self._numbers)}"
+        body = config.container(self._frame, command, self._files.binds(), self._files.volumes())
+        container = self._engine.create(name, body)
+        self._left.add(container)
+        try:
+            return self._run(container, command, sink)
+        finally:
+            # clean-up must not hide what happened; close() tries again, and reap() after it
+            with suppress(SandboxError):
+                self._engine.remove(container)
+                self._left.discard(container)
+
+    def write(self, entries: Iterable[Entry], target: str, *, owner: Literal["candidate", "root"]) -> None:
+        self._check()
+        self._files.write(entries, target, owner)
+
+    def remove(self, paths: Iterable[bytes], target: str) -> None:
+        self._check()
+        self._files.remove(paths, target)
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        self._check()
+        return self._files.read(path, limit)
+
+    def export(self, target: str) -> Iterator[Entry]:
+        self._check()
+        return self._files.export(target)
+
+    def evict(self) -> None:
+        # The thread that runs the command sees this within one tick and kills the container itself.
+        self._evicted.set()
+
+    def close(self) -> None:
+        """Remove every trace. Never raises: what an engine that is gone keeps is left to `reap`."""
+        self._closed = True
+        for container in list(self._left):
+            with suppress(SandboxError):
+                self._engine.remove(container)
+        with suppress(SandboxError):
+            self._files.close()
+        self._counting.close()
+
+    def _check(self) -> None:
+        if self._evicted.is_set():
+            raise Evicted(f"room {self.id} was closed")
+        if self._closed:
+            raise SandboxLost(f"room {self.id} is closed")
+
+    def _run(self, container: str, command: Command, sink: Sink | None) -> Done:
+        limits = self._frame.spec.limits
+        timeout = limits.time if command.timeout is None else min(command.timeout, limits.time)
+        with self._engine.attached(container, stdin=bool(command.stdin)) as sock:
+            listener = Listener(sock, limits.output, command.stdin, sink, self._look)
+            self._disk_full = False
+            self._counting.begin(container)
+            asked = time.time()
+            try:
+                self._engine.start(container)
+            except CannotExecute as error:
+                return ends.not_started(str(error))
+            began = monotonic()
+            self._counting.started(lambda: int(self._engine.inspect(container)["State"]["Pid"]))
+            why = listener.listen(began, timeout, self._evicted)
+            if why != "streams_ended":
+                with suppress(SandboxLost):
+                    self._engine.kill(container)
+                listener.drain()
+        state = self._settled(container, expect_end=True, broken=listener.heard.broken)
+        facts = ends.Facts(
+            state=state,
+            why=why,
+            heard=listener.heard,
+            counters=self._counting.end(),
+            disk_full=self._disk_full or self._files.full(),
+            argv_given=not isinstance(command.argv, str),
+        )
+        done = ends.judge(facts)
+        if why == "streams_ended" and done.limit != "memory":
+            self._refuse_foreign_end(container, asked)
+        if not done.ok and self._files.machine_full():
+            raise SandboxLost("this machine's disk is full: what failed in the room proves nothing")
+        return done
+
+    def _look(self) -> None:
+        self._counting.look()
+        self._disk_full = self._disk_full or self._files.full()
+
+    def _settled(self, container: str, expect_end: bool, broken: StreamBroken | None) -> Mapping[str, Any]:
+        """The container's state once it has ended.
+
+        Its init holds its streams open to the end, so a container that goes on running after they ended has
+        lost its output to a broken connection.
+        """
+        end = monotonic() + (SETTLE if broken is None else 1.0)
+        pause = 0.002
+        while True:
+            state: Mapping[str, Any] = self._engine.inspect(container)["State"]
+            if not state.get("Running"):
+                return state
+            if self._evicted.is_set():
+                raise Evicted("the room was closed while a command ran")
+            if monotonic() > end:
+                raise broken or StreamBroken("the engine let go of the output of a command that still runs")
+            time.sleep(pause)
+            pause = min(pause * 2, 0.1)
+
+    def _refuse_foreign_end(self, container: str, asked: float) -> None:
+        """Raise SandboxLost when somebody else stopped the container, or the engine itself was restarted.
+
+        Both look like an ordinary exit (137, 143, or whatever a program says to SIGTERM).
+        """
+        for _ in range(3):
+            events = self._engine.events(container, asked - 60, time.time())
+            if events & {"kill", "stop"}:
+                raise SandboxLost("the container was killed or stopped from outside")
+            if events & {"die", "died"}:
+                return
+            time.sleep(0.05)
+        raise EngineGone(
+            "the engine does not remember the end of a container that has just ended: restarted?"
+        )
