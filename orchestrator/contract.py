@@ -63,12 +63,16 @@ class Judge(Protocol):
 
     setup: str
     """The task's setup mode: none, revert_fix or apply_patch (C-15)."""
-    env: Mapping[str, str]
-    workdir: str
     expected: Mapping[str, Any]
     """The task's `expected` block (fail_to_pass, pass_to_pass, skip_ok, ...)."""
     touched_protected: tuple[str, ...]
     """Protected paths the change touched; they were put back before grading."""
+
+    @property
+    def env(self) -> Mapping[str, str]: ...
+
+    @property
+    def workdir(self) -> str: ...
 
     def before(self, *steps: Step, profile: str | None = None) -> tuple[StepResult, ...]:
         """Run steps on the before state. Cached by content digest: equal questions are asked once.

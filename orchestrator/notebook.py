@@ -6,6 +6,7 @@ Stands beside the line of `trial.run`: the story says what happens, the notebook
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from orchestrator.agents import AgentReport
+from orchestrator.change import Change
 from orchestrator.documents.record import (
     AgentRecord,
     ChangeRecord,
@@ -24,6 +27,7 @@ from orchestrator.documents.record import (
     TrialStatus,
     VerdictRecord,
 )
+from orchestrator.evidence import Heard
 from orchestrator.outcomes import CheckOutcome, Verdict
 from sandboxes.protocol import Done
 
@@ -92,12 +96,62 @@ class Notebook:
         path.write_bytes(data)
         self.artifacts[name] = path.relative_to(self.run_folder).as_posix()
 
-    def keep_response(self, response: str | bytes) -> None:
-        """The agent's answer, byte for byte. An empty one is not written."""
-        data = response if isinstance(response, bytes) else response.encode("utf-8", "surrogateescape")
+    def keep_report(self, report: AgentReport) -> None:
+        """What the agent said of itself: its answer byte for byte, its end, usage, log and trajectory."""
+        said = report.response
+        data = said if isinstance(said, bytes) else said.encode("utf-8", "surrogatepass")
         self.response_sha256 = hashlib.sha256(data).hexdigest()
+        self.agent = AgentRecord(
+            name=self.agent.name,
+            model=report.model,
+            ended=report.ended,
+            exit_code=report.exit_code,
+            usage=report.usage,
+            note=report.note,
+        )
         if data:
             self.keep("response.txt", data)
+        if report.log:
+            self.keep("agent.log", report.log)
+        if report.trajectory is not None:
+            self.keep("trajectory.json", json.dumps(report.trajectory, ensure_ascii=False).encode())
+
+    def keep_brought(self, patch: bytes) -> Change:
+        """The change that a patch asks for. The patch as it was handed in is kept where it is another one,
+        or none at all. Raises PatchError."""
+        change = None
+        try:
+            change = Change.read(patch)
+            return change
+        finally:
+            if patch and (change is None or change.patch != patch):
+                self.keep("brought.patch", patch)
+
+    def keep_change(self, change: Change) -> None:
+        """The change that is graded, and how it was mended where it was."""
+        self.change = ChangeRecord(
+            sha256=change.sha256,
+            bytes=len(change.patch),
+            files=change.files,
+            mended=change.mended,
+        )
+        self.digests["change"] = change.sha256
+        if change.patch:
+            self.keep("change.patch", change.patch)
+
+    def touched(self, protected: tuple[str, ...]) -> None:
+        """Protected paths that the change touched, and that were put back."""
+        if self.change is not None:
+            self.change = self.change.model_copy(update={"touched_protected": protected})
+
+    def heard(self, heard: Heard) -> None:
+        """A command of a judge's room ended: keep its streams whole as far as they were kept."""
+        done = heard.result.done
+        if not heard.cached:
+            self.saw(done)
+        for stream, output in (("stdout", done.stdout), ("stderr", done.stderr)):
+            if output.total:
+                self.keep(f"{heard.side}-{heard.room}-{heard.index + 1}.{stream}.txt", output.data)
 
     def record(
         self,

@@ -27,6 +27,13 @@ class State(Protocol):
 
 
 @dataclass(frozen=True)
+class Fix:
+    """A `State` that knows only the fix."""
+
+    gold: bytes | None = None
+
+
+@dataclass(frozen=True)
 class Brought:
     """A finished piece of work."""
 

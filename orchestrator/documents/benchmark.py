@@ -155,6 +155,23 @@ class Task(_Document):
     def has_environment(self) -> bool:
         return self.environment is not None
 
+    @property
+    def grades_rubric(self) -> bool:
+        """Whether the rubric's checks are executed in a run (rule 40, C-56)."""
+        return self.has_environment if self.graders is None else "rubric_checks" in self.graders
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The question row that checks see as their context (rule 142)."""
+        return {
+            "id": self.id,
+            "input": self.input,
+            "criteria": self.criteria,
+            "rubric_ref": self.rubric_ref,
+            "expected": self.expected,
+            "metadata": self.metadata,
+        }
+
 
 class Benchmark(_Document):
     """benchmarks/<name>/benchmark.yaml, `defaults` already merged into each task."""

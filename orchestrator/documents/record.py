@@ -107,6 +107,8 @@ class AgentRecord(_Record):
     exit_code: int | None = None
     usage: Mapping[str, Any] = Field(default_factory=dict)
     """Tokens, cost, calls: whatever the agent reported."""
+    note: str = ""
+    """A sentence about its end, or about what it handed in."""
 
 
 class TrialRecord(_Record):

@@ -1,0 +1,135 @@
+"""What a trial works with: made once per run, shared by all trials and threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from orchestrator import states
+from orchestrator.agents import Agent
+from orchestrator.befores import BeforeCache
+from orchestrator.contract import CheckExecutor
+from orchestrator.deadline import Deadline
+from orchestrator.documents.benchmark import Benchmark, Config, Environment, Task, TaskLimits
+from orchestrator.evidence import Profile, RoomJudge
+from orchestrator.grading import ExecutorSet, Resolver
+from orchestrator.notebook import Notebook
+from orchestrator.states import Graded, TaskState
+from sandboxes.protocol import Provider
+from sandboxes.spec import Image, Limits, Network, RoomSpec
+
+DEFAULT_AGENT_TIME = 3600.0
+"""Seconds an agent may take when the task does not say."""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """`home` is the state root; `agents` are by spec, as planned; `rubrics` resolves refs."""
+
+    benchmark: Benchmark
+    provider: Provider
+    agents: Mapping[str, Agent]
+    executors: Sequence[CheckExecutor]
+    rubrics: Resolver
+    home: Path
+    config: Config = field(default_factory=Config)
+    executor_set: ExecutorSet = "all"
+    version: str = ""
+    befores: BeforeCache = field(default_factory=BeforeCache)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_states", {})
+        object.__setattr__(self, "_locks", {task.id: threading.Lock() for task in self.benchmark.tasks})
+
+    @cached_property
+    def tasks(self) -> Mapping[str, Task]:
+        return {task.id: task for task in self.benchmark.tasks}
+
+    @cached_property
+    def unenforced(self) -> tuple[str, ...]:
+        """Default limits that this machine cannot enforce; recorded with every trial."""
+        return self.provider.capabilities().unenforced
+
+    def state(self, task: Task) -> TaskState:
+        """The task's trees and layers, prepared once per run; other trials of the task wait for the first.
+        Raises what `states.prepare` raises."""
+        held: dict[str, TaskState] = self._states  # type: ignore[attr-defined]
+        with self._locks[task.id]:  # type: ignore[attr-defined]
+            if task.id not in held:
+                held[task.id] = states.prepare(task, self.benchmark, self.home)
+            return held[task.id]
+
+    def room(self, state: TaskState) -> RoomSpec:
+        """A task's room without its work tree: image, dependencies, env and the oracles' limits."""
+        task = state.task
+        assert task.environment is not None, "a task without an environment has no room"
+        return RoomSpec(
+            image=image_of(task.environment, self.benchmark.root),
+            layers=state.layers,
+            workdir=task.workdir,
+            env=state.env,
+            limits=limits_of(task.limits),
+            network=Network(task.network.allow),
+            label=task.id,
+        )
+
+    def agents_room(self, state: TaskState) -> RoomSpec:
+        """The room an agent works in: the state it was given, with a git folder of one commit."""
+        room = self.room(state)
+        time = state.task.limits.agent_time or DEFAULT_AGENT_TIME
+        return replace(room, layers=(*room.layers, state.agent_layer), limits=replace(room.limits, time=time))
+
+    def judge(self, state: TaskState, graded: Graded, deadline: Deadline, note: Notebook) -> RoomJudge:
+        """Whoever opens this trial's judge's rooms; every command they run is kept by `note`."""
+        return RoomJudge(
+            provider=self.provider,
+            room=replace(self.room(state), label=note.trial),
+            trees=state.store,
+            judge_tree=graded.before,
+            graded_tree=graded.tree,
+            changes=graded.changes,
+            expected=state.task.expected,
+            setup=state.task.setup,
+            touched_protected=graded.touched_protected,
+            profiles=self.profiles,
+            deadline=deadline,
+            cache=self.befores,
+            version=self.version,
+            log=note.heard,
+        )
+
+    @cached_property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The sandbox profiles of proctor.yaml (C-5)."""
+        return {
+            name: Profile(image_of(profile.environment, self.benchmark.root), limits_of(profile.limits))
+            for name, profile in self.config.profiles.items()
+        }
+
+
+def image_of(environment: Environment, root: Path) -> Image:
+    """The base file system that an environment block names."""
+    if environment.image is not None:
+        return Image("image", environment.image)
+    if environment.dockerfile is not None:
+        return Image("dockerfile", str(root / environment.dockerfile))
+    if environment.debian is not None:
+        return Image("debian", environment.debian.suite, environment.debian.packages)
+    return Image("host")
+
+
+def limits_of(limits: TaskLimits) -> Limits:
+    """As a room understands them. What the task set counts as asked for; `time` is the oracles'."""
+    named = {
+        "cpus": limits.cpus,
+        "memory": limits.memory,
+        "pids": limits.pids,
+        "disk": limits.disk,
+        "output": limits.output,
+        "time": limits.oracle_time,
+    }
+    asked = {name: value for name, value in named.items() if value is not None}
+    return replace(Limits(), **asked, asked=frozenset(asked))  # type: ignore[arg-type]
