@@ -17,18 +17,16 @@ _CHANGE_ENDS: dict[str, End] = {
 }
 
 
-def unusable(note: Notebook, error: PatchError | str) -> TrialRecord:
-    """The agent's work cannot be graded: it failed, and no test was run."""
-    if isinstance(error, PatchError):
-        return note.record("failed", _CHANGE_ENDS[error.kind], str(error))
-    return note.record("failed", "agent_failed", error)
+def unusable(note: Notebook, error: PatchError) -> TrialRecord:
+    """The agent's change cannot be graded: it failed, and no test was run."""
+    return note.record("failed", _CHANGE_ENDS[error.kind], str(error))
 
 
 def conclude(note: Notebook, verdict: Verdict | None, *, empty: bool) -> TrialRecord:
     """The record of a graded attempt.
 
-    `empty`: the agent changed nothing in a task that has a work tree. That is graded like anything else, so
-    that the tests speak, but it never passes: a state that needed no change proves nothing (B018).
+    `empty`: the agent changed nothing, and a check looked at the work tree. That is graded like anything
+    else, so that the tests speak, but it never passes: a state that needed no change proves nothing (B018).
     """
     if verdict is None:
         return note.record("unscored", "nothing_executable", _why_unscored(note))

@@ -95,6 +95,11 @@ class RoomJudge:
         self._changed: tuple[ChangedFile, ...] | None = None
 
     @property
+    def asked(self) -> bool:
+        """Whether any check has looked at the work tree."""
+        return self._rooms > 0
+
+    @property
     def env(self) -> Mapping[str, str]:
         return self.room.env
 

@@ -16,6 +16,7 @@ from orchestrator.deadline import Deadline
 from orchestrator.documents.benchmark import Task
 from orchestrator.documents.record import TrialRecord
 from orchestrator.endings import conclude, unusable
+from orchestrator.errors import AuthoringError
 from orchestrator.notebook import Notebook
 from orchestrator.outcomes import Verdict
 from orchestrator.patches import PatchError
@@ -50,7 +51,7 @@ def run(job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:
         note.touched(graded.touched_protected)
         judge = tools.judge(state, graded, deadline, note)
         verdict = _verdict(task, report, note, tools, Context(task.row, judge, report.trajectory))
-    return conclude(note, verdict, empty=change.empty)
+    return conclude(note, verdict, empty=change.empty and judge.asked)
 
 
 def _work(
@@ -82,7 +83,7 @@ def _answer_only(task: Task, job: TrialJob, note: Notebook, tools: Tools) -> Tri
     """A question: no room is opened, only the response is graded (rule 213)."""
     agent = tools.agents[job.agent]
     if not isinstance(agent, Bringer):
-        return unusable(note, f"{job.agent} works in a room, and task {task.id} has no environment")
+        raise AuthoringError(f"{job.agent} works in a room, and task {task.id} has no environment")
     report, _ = _brought(agent, task, None)
     note.keep_report(report)
     with note.phase("grade"):
