@@ -88,9 +88,11 @@ class Agent(Protocol):
 
 @runtime_checkable
 class Bringer(Agent, Protocol):
-    def brings(self, task: Task, state: State) -> Brought:
-        """The finished work for `task`. Raises orchestrator.errors.TaskInvalid when the task cannot give
-        it (gold without a fix)."""
+    def brings(self, task: Task, state: State | None) -> Brought:
+        """The finished work for `task`; `state` is None when it has no environment.
+
+        Raises orchestrator.errors.TaskInvalid when the task cannot give it (gold without a fix).
+        """
         ...
 
 

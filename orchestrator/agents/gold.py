@@ -18,12 +18,13 @@ class Gold:
     def fingerprint(self, task: Task) -> str:
         return ""
 
-    def brings(self, task: Task, state: State) -> Brought:
+    def brings(self, task: Task, state: State | None) -> Brought:
         """The fix, and `expected.response` as the response when the task has one.
 
         Raises TaskInvalid when the task has an environment and no fix to bring.
         """
-        if task.has_environment and state.gold is None:
+        gold = None if state is None else state.gold
+        if task.has_environment and gold is None:
             raise TaskInvalid(f"task {task.id} has no fix for gold to bring; give it a fix_patch")
         response = task.expected.get("response")
-        return Brought(state.gold or b"", response if isinstance(response, str) else "")
+        return Brought(gold or b"", response if isinstance(response, str) else "")

@@ -17,5 +17,5 @@ class Noop:
     def fingerprint(self, task: Task) -> str:
         return ""
 
-    def brings(self, task: Task, state: State) -> Brought:
+    def brings(self, task: Task, state: State | None) -> Brought:
         return Brought()

@@ -57,7 +57,7 @@ class Predictions:
         parts = (found.change, response, _bytes(found.model or ""))
         return hashlib.sha256(b"".join(b"%d:%s" % (len(part), part) for part in parts)).hexdigest()
 
-    def brings(self, task: Task, state: State) -> Brought:
+    def brings(self, task: Task, state: State | None) -> Brought:
         """The prediction; an empty change with a note when there is none for this task."""
         missing = Brought(note=f"{self._source} has no prediction for this task")
         return self._found.get(task.id, missing)
