@@ -25,8 +25,10 @@ def docker_loop(trees: list[Path], slots: int) -> float:
 
     def one(tree: Path) -> None:
         _call(
-            ["docker", "run", "--rm", "--network=none", *binds, f"--volume={tree}:/workspace"]
-            + ["--workdir=/workspace", IMAGE, "/bin/sh", "-c", COMMAND]
+            [
+                *("docker", "run", "--rm", "--network=none", *binds, f"--volume={tree}:/workspace"),
+                *("--workdir=/workspace", IMAGE, "/bin/sh", "-c", COMMAND),
+            ]
         )
 
     return _timed(one, trees, slots)
@@ -63,7 +65,9 @@ def make_image() -> None:
         folder = tarfile.TarInfo("tmp")
         folder.type, folder.mode = tarfile.DIRTYPE, 0o1777
         tar.addfile(folder)
-    subprocess.run(["docker", "import", "-", IMAGE], input=data.getvalue(), check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["docker", "import", "-", IMAGE], input=data.getvalue(), check=True, stdout=subprocess.DEVNULL
+    )
 
 
 def drop_image() -> None:

@@ -27,7 +27,9 @@ PROCTOR = Path(sys.executable).with_name("proctor")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--slots", type=int, nargs="+", default=[2, 8])
     parser.add_argument("--providers", nargs="+", default=["docker", "oci"])
@@ -38,7 +40,9 @@ def main() -> int:
         bare.make_image()
         try:
             for slots in asked.slots:
-                told(slots, measure(contestants(benchmark, trees, place, slots, asked.providers), asked.rounds))
+                told(
+                    slots, measure(contestants(benchmark, trees, place, slots, asked.providers), asked.rounds)
+                )
         finally:
             bare.drop_image()
     return 0
@@ -53,7 +57,7 @@ def contestants(
         "bare runc": lambda: bare.runc_loop(trees, slots, place / "runc"),
     }
     for provider in providers:
-        runs[f"proctor {provider}"] = lambda provider=provider: through(benchmark, provider, slots) 
+        runs[f"proctor {provider}"] = lambda provider=provider: through(benchmark, provider, slots)
     return runs
 
 
@@ -66,7 +70,9 @@ def through(benchmark: Path, provider: str, slots: int) -> float:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         took = time.monotonic() - began
     if done.returncode or json.loads(done.stdout)["counts"]["passed"] != tiny.TASKS:
-        sys.exit(f"{' '.join(argv)} exited {done.returncode}:\n{done.stderr.decode()}\n{done.stdout.decode()}")
+        sys.exit(
+            f"{' '.join(argv)} exited {done.returncode}:\n{done.stderr.decode()}\n{done.stdout.decode()}"
+        )
     return took
 
 
@@ -86,7 +92,8 @@ def told(slots: int, times: dict[str, list[float]]) -> None:
     print(f"  {'':<16}{'seconds':>9}{'least':>8}{'most':>8}{'/ docker':>10}{'/ runc':>8}")
     for name, found in times.items():
         docker, runc = (medians[name] / medians[f"bare {floor}"] for floor in ("docker", "runc"))
-        print(f"  {name:<16}{medians[name]:>9.2f}{min(found):>8.2f}{max(found):>8.2f}{docker:>10.2f}{runc:>8.2f}")
+        spread = f"{min(found):>8.2f}{max(found):>8.2f}"
+        print(f"  {name:<16}{medians[name]:>9.2f}{spread}{docker:>10.2f}{runc:>8.2f}")
 
 
 if __name__ == "__main__":

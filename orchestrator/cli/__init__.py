@@ -10,8 +10,10 @@ from typing import Annotated
 
 import typer
 
-EPILOG = "Begin with `proctor demo`, then `proctor init my-benchmark`. Exit codes: 0 passed, 1 failed, 2 a document \
-to mend, 3 the machine, 4 a fault of proctor, 130 interrupted."
+EPILOG = (
+    "Begin with `proctor demo`, then `proctor init my-benchmark`. Exit codes: 0 passed, 1 failed, "
+    "2 a document to mend, 3 the machine, 4 a fault of proctor, 130 interrupted."
+)
 
 
 def build() -> typer.Typer:
@@ -30,7 +32,7 @@ def build() -> typer.Typer:
     )
     app.callback()(proctor)
     for module in (run, show, report, validate, check, shell, init, demo, doctor, reap, schema):
-        app.command(module.NAME)(module.command)
+        app.command(module.NAME, short_help=module.SUMMARY)(module.command)
     return app
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sandboxes.protocol import Capabilities
 
 NAME = "doctor"
+SUMMARY = "Tell what this machine has and lacks."
 GIT_WANTED = (2, 30)
 
 
@@ -32,7 +33,9 @@ def command(as_json: options.Json = False) -> int:
 
     Exits 0 when tasks can be run here, 3 when something needed is missing.
 
-    Example: proctor doctor
+    \b
+    Example:
+      proctor doctor
     """
     engines = look_at_engines()
     machine = look_at_machine()
@@ -102,7 +105,9 @@ def _python() -> Finding:
     import platform
     from importlib.metadata import version
 
-    seen = f"{platform.python_version()}, proctor {version('proctor')}, {platform.system()} {platform.release()}"
+    seen = (
+        f"{platform.python_version()}, proctor {version('proctor')}, {platform.system()} {platform.release()}"
+    )
     return Finding("python", True, seen)
 
 
@@ -111,7 +116,9 @@ def _git() -> Finding:
     import subprocess
 
     try:
-        said = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True, timeout=10).stdout
+        said = subprocess.run(
+            ["git", "--version"], capture_output=True, text=True, check=True, timeout=10
+        ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         return Finding("git", False, f"does not run: {error}", "install git (Debian: apt-get install git)")
     found = re.search(r"(\d+)\.(\d+)[\d.]*", said)
@@ -133,8 +140,12 @@ def _home() -> Finding:
         folder = home()
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        return Finding("home", False, f"{error.filename}: {error.strerror}", "set PROCTOR_HOME to a folder you may write")
+        return Finding(
+            "home", False, f"{error.filename}: {error.strerror}", "set PROCTOR_HOME to a folder you may write"
+        )
     if not os.access(folder, os.W_OK):
-        return Finding("home", False, f"{folder} cannot be written", "set PROCTOR_HOME to a folder you may write")
+        return Finding(
+            "home", False, f"{folder} cannot be written", "set PROCTOR_HOME to a folder you may write"
+        )
     todo = "little space is left: set PROCTOR_HOME to a larger disk" if free < 2 << 30 else ""
     return Finding("home", True, f"{folder}, {words.size(free)} free", todo)

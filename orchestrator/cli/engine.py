@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sandboxes.protocol import Capabilities, Provider
-    from sandboxes.spec import Owner
+    from sandboxes.protocol import Capabilities, Provider, Reaped, Sandbox
+    from sandboxes.spec import Image, Layer, Owner, RoomSpec
 
 PREFERRED = ("oci", "docker")
 """Tried in this order when nobody asks for one."""
@@ -18,7 +18,9 @@ Kinds = Mapping[str, Callable[..., Any]]
 
 
 @contextmanager
-def opened(kinds: Kinds, asked: str | None, owner: Owner, *, allow_unlimited: bool = False) -> Iterator[Provider]:
+def opened(
+    kinds: Kinds, asked: str | None, owner: Owner, *, allow_unlimited: bool = False
+) -> Iterator[Provider]:
     """A provider that works on this machine, with what dead runs left behind removed; closed at the end.
 
     Raises AuthoringError for an unknown name, sandboxes.errors.EngineGone when it (or, without a name,
@@ -63,5 +65,32 @@ def survey(kinds: Kinds, owner: Owner) -> dict[str, Capabilities]:
             finally:
                 provider.close()
         except Exception as error:  # a plug-in of anybody's
-            found[name] = Capabilities(name, False, problem=f"cannot be loaded: {type(error).__name__}: {error}")
+            found[name] = Capabilities(
+                name, False, problem=f"cannot be loaded: {type(error).__name__}: {error}"
+            )
     return found
+
+
+class NoRooms:
+    """The provider of a run that opens no room: nothing but text is graded in it."""
+
+    name = "none"
+
+    def capabilities(self) -> Capabilities:
+        from sandboxes.protocol import Capabilities
+
+        return Capabilities(self.name, True)
+
+    def prepare(self, image: Image, layers: tuple[Layer, ...] = ()) -> str:
+        raise AssertionError("a run without rooms was asked for an image")
+
+    def provision(self, spec: RoomSpec) -> AbstractContextManager[Sandbox]:
+        raise AssertionError("a run without rooms was asked for one")
+
+    def reap(self) -> Reaped:
+        from sandboxes.protocol import Reaped
+
+        return Reaped()
+
+    def evict_all(self) -> None: ...
+    def close(self) -> None: ...

@@ -22,7 +22,16 @@ from orchestrator.errors import (
 from sandboxes.errors import SandboxError
 
 USERS_FILES = frozenset(
-    (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EROFS, errno.ELOOP)
+    (
+        errno.ENOENT,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EISDIR,
+        errno.ENOTDIR,
+        errno.EEXIST,
+        errno.EROFS,
+        errno.ELOOP,
+    )
 )
 """A file error that whoever typed the command can mend; others (a full disk) are the machine's."""
 

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 NAME = "init"
-STARTER = Path(__file__).with_name("starter")
+SUMMARY = "Start a benchmark of your own."
+STARTER = "starter"
 
 
 def command(
@@ -17,7 +18,9 @@ def command(
 ) -> int:
     """Make a benchmark with one task that validates and runs.
 
-    Example: proctor init my-benchmark && proctor run my-benchmark --agent gold --agent noop
+    \b
+    Example:
+      proctor init my-benchmark && proctor run my-benchmark --agent gold --agent noop
     """
     write(folder)
     print(f"made {folder}: read {folder / 'benchmark.yaml'}, then")
@@ -30,12 +33,13 @@ def write(folder: Path) -> None:
     """Fill `folder` from the starter. Raises AuthoringError when something is there already."""
     import shutil
 
+    from orchestrator.cli.given import shipped
     from orchestrator.errors import AuthoringError
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AuthoringError(f"{folder}: is there already and not empty; name a new folder")
     shutil.copytree(
-        STARTER, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
+        shipped() / STARTER, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
     )
     document = folder / "benchmark.yaml"
     text = document.read_text(encoding="utf-8")

@@ -138,5 +138,7 @@ def shown(title: str, planned: int, *, quiet: bool = False) -> Iterator[Progress
 
 
 def _name(job: TrialJob) -> str:
+    from orchestrator.cli.tables import short_names
+
     repeat = f" #{job.repeat}" if job.repeat > 1 else ""
-    return words.safe(f"{job.task}  {job.agent}{repeat}")
+    return words.safe(job.task) + f"  {short_names([job.agent])[job.agent]}{repeat}"

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 Benchmark = Annotated[
-    Path, typer.Argument(metavar="BENCHMARK", help="A benchmark's folder or file, or the name of a shipped one.")
+    Path,
+    typer.Argument(metavar="BENCHMARK", help="A benchmark's folder or file, or the name of a shipped one."),
 ]
 Sandbox = Annotated[
     str | None,
-    typer.Option("--sandbox", metavar="oci|docker", help="Where rooms are made; by default the first that works."),
+    typer.Option(
+        "--sandbox", metavar="oci|docker", help="Where rooms are made; by default the first that works."
+    ),
 ]
 AllowUnlimited = Annotated[
     bool, typer.Option("--allow-unlimited", help="Start although a limit asked for cannot be enforced here.")
 ]
 Config = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Sandbox profiles; by default proctor.yaml beside it.")
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Sandbox profiles; by default proctor.yaml beside it."),
 ]
 Rubrics = Annotated[
-    list[Path] | None, typer.Option("--rubrics", metavar="DIR", help="More folders of rubrics; may be repeated.")
+    list[Path] | None,
+    typer.Option("--rubrics", metavar="DIR", help="More folders of rubrics; may be repeated."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+class ExecutorSet(StrEnum):
+    """Which kinds of checks are executed (C-4, C-55)."""
+
+    all = "all"
+    ai_eval = "ai_eval"
+
+
+Executors = Annotated[
+    ExecutorSet,
+    typer.Option("--executors", help="ai_eval executes only the five kinds of the source system."),
+]

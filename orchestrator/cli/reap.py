@@ -7,6 +7,7 @@ from typing import Any
 from orchestrator.cli import options
 
 NAME = "reap"
+SUMMARY = "Remove what dead runs left behind."
 
 
 def command(sandbox: options.Sandbox = None, as_json: options.Json = False) -> int:
@@ -14,7 +15,9 @@ def command(sandbox: options.Sandbox = None, as_json: options.Json = False) -> i
 
     Every run does this when it starts; the command is for afterwards.
 
-    Example: proctor reap
+    \b
+    Example:
+      proctor reap
     """
     found = sweep(sandbox)
     if as_json:
@@ -24,14 +27,15 @@ def command(sandbox: options.Sandbox = None, as_json: options.Json = False) -> i
     else:
         for name, facts in found.items():
             removed = facts["removed"]
-            print(f"{name}: {facts['problem'] or (f'removed {len(removed)}' if removed else 'nothing was left behind')}")
+            told = f"removed {len(removed)}" if removed else "nothing was left behind"
+            print(f"{name}: {facts['problem'] or told}")
             for thing in removed:
                 print(f"  {thing}")
     return 0
 
 
 def sweep(sandbox: str | None) -> dict[str, dict[str, Any]]:
-    """Provider name -> what it removed, or why it could not look. Raises AuthoringError for an unknown name."""
+    """Provider name -> what it removed, or why it could not look. Raises AuthoringError: unknown name."""
     from orchestrator.errors import AuthoringError
     from orchestrator.plugins import Registry
     from sandboxes.spec import Owner

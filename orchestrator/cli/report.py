@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from orchestrator.report import Report
 
 NAME = "report"
+SUMMARY = "Show a run's table, from its records."
 
 
 def command(
@@ -21,7 +22,9 @@ def command(
 
     Exits 0 whatever the run found; the run's own exit code is in the JSON.
 
-    Example: proctor report runs/20260101T120000Z-quickstart-1a2b3c4d
+    \b
+    Example:
+      proctor report runs/20260101T120000Z-quickstart-1a2b3c4d
     """
     report = read(run)
     if as_json:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 NAME = "schema"
+SUMMARY = "Print a document's JSON Schema."
 
 
 class Document(StrEnum):
@@ -23,7 +24,9 @@ def command(
 ) -> int:
     """Print a JSON Schema (Draft 2020-12); the rubric's includes the checks that plug-ins bring.
 
-    Example: proctor schema rubric > rubric.schema.json
+    \b
+    Example:
+      proctor schema rubric > rubric.schema.json
     """
     from orchestrator.cli.printing import json_out
 
@@ -31,5 +34,13 @@ def command(
     return 0
 
 
-def load(document: Document) -> object:
-    raise NotImplementedError
+def load(document: Document) -> Any:
+    """The schema as plain values. Raises AuthoringError when a plug-in's part of it is unfit."""
+    if document is not Document.rubric:
+        from orchestrator.schemas import load as static
+
+        return static(document.value)
+    from orchestrator.cli.given import schemas
+    from orchestrator.plugins import Registry
+
+    return schemas(Registry.load()).schema

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from orchestrator.documents.record import OutcomeRecord, TrialRecord
 
 NAME = "show"
+SUMMARY = "Show everything about one trial."
 LOG_LINES = 40
 BAR = 30
 
@@ -22,12 +23,16 @@ def command(
         str, typer.Argument(metavar="TRIAL", help="A trial's id, or enough of it: a task, or task.agent.")
     ],
     attempt: Annotated[int | None, typer.Option(help="This attempt; by default the one that counts.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Whole logs and details, not only their ends.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Whole logs and details, not only their ends.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The record as one JSON document.")] = False,
 ) -> int:
     """Show one trial: verdict, outcomes and why, the change, phases, logs.
 
-    Example: proctor show runs/LATEST csv_quotes.gold.1
+    \b
+    Example:
+      proctor show runs/LATEST csv_quotes.gold.1
     """
     record = find(run, trial, attempt)
     if as_json:

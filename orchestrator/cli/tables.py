@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from orchestrator.cli import words
@@ -40,9 +42,10 @@ def trials(report: Report, terminal: bool) -> object:
     repeated = any(row.repeat > 1 for row in report.rows)
     columns = ["task", "agent", *(["repeat"] if repeated else []), "status", "score", "time", "reason"]
     made = table(*columns, terminal=terminal, folding="reason", right=frozenset(("score", "time", "repeat")))
+    called = short_names(line.agent for line in report.agents)
     order = {task: n for n, task in enumerate(dict.fromkeys(row.task for row in report.rows))}
     for row in sorted(report.rows, key=lambda row: order[row.task]):
-        cells: list[str | Text] = [words.safe(row.task), words.safe(row.agent)]
+        cells: list[str | Text] = [words.safe(row.task), called[row.agent]]
         if repeated:
             cells.append(str(row.repeat))
         made.add_row(*map(_text, cells), status(row.status), *map(_text, _facts(row, terminal)))
@@ -54,13 +57,14 @@ def agents(report: Report, terminal: bool) -> object:
     used = [s for s in report.counts if report.counts[s] or s in GRADED]
     columns = ["agent", *(words.word(s).text for s in used), "pass rate", "mean score", "grade of 5"]
     made = table(*columns, terminal=terminal, right=frozenset(columns[1:]))
+    called = short_names(line.agent for line in report.agents)
     for line in report.agents:
         rate = "-" if line.pass_rate is None else f"{line.pass_rate:.0%}"
         made.add_row(
             *map(
                 _text,
                 [
-                    words.safe(line.agent),
+                    called[line.agent],
                     *(str(line.counts[s]) for s in used),
                     rate,
                     words.score(line.mean_score),
@@ -77,11 +81,11 @@ def notes(report: Report, folder: str) -> list[str]:
     for name in ("errored", "invalid", "unscored", "not_run"):
         if report.counts[name]:
             word = words.word(name)
-            lines.append(f"{report.counts[name]} {word.text}: {word.meaning}; left out of every rate and mean.")
+            lines.append(
+                f"{report.counts[name]} {word.text}: {word.meaning}; left out of every rate and mean."
+            )
     if report.unenforced:
-        lines.append(
-            f"Not enforced on this machine: {', '.join(report.unenforced)} (defaults nobody asked for; recorded)."
-        )
+        lines.append(f"Not enforced on this machine: {', '.join(report.unenforced)} (defaults; recorded).")
     lines.append(f"Records: {folder}")
     telling = next((r for r in report.rows if r.status not in ("passed", "not_run")), None) or next(
         iter(report.rows), None
@@ -89,6 +93,23 @@ def notes(report: Report, folder: str) -> list[str]:
     if telling is not None:
         lines.append(f"Look closer: proctor show {folder} {telling.trial}")
     return lines
+
+
+def short_names(agents: Iterable[str]) -> dict[str, str]:
+    """Agent -> what a table calls it: without the folders of a file, unless two would look alike.
+
+    >>> short_names(["gold", "predictions:a/b/c.jsonl"])["predictions:a/b/c.jsonl"]
+    'predictions:c.jsonl'
+    """
+    specs = list(agents)
+    short = {spec: _without_folders(spec) for spec in specs}
+    taken = Counter(short.values())
+    return {spec: words.safe(name if taken[name] == 1 else spec) for spec, name in short.items()}
+
+
+def _without_folders(spec: str) -> str:
+    name, colon, arg = spec.partition(":")
+    return name + colon + arg.rstrip("/").rpartition("/")[2] if name == "predictions" else spec
 
 
 def status(name: str) -> Text:
@@ -109,4 +130,3 @@ def _text(cell: str | Text) -> Text:
     from rich.text import Text
 
     return cell if isinstance(cell, Text) else Text(cell)
-

@@ -22,7 +22,7 @@ class Word:
 STATUS: dict[str, Word] = {
     "passed": Word("passed", "green", "✔", "+", "graded, and met the rubric"),
     "failed": Word("failed", "red", "✘", "x", "graded, and did not meet the rubric"),
-    "unscored": Word("unscored", "cyan", "–", "-", "no check of its rubric could be executed"),
+    "unscored": Word("unscored", "cyan", "\u2013", "-", "no check of its rubric could be executed"),
     "errored": Word("errored", "yellow", "!", "!", "the machine or proctor failed, so there is no score"),
     "invalid": Word("invalid", "magenta", "?", "?", "the task itself is wrong, so there is no score"),
     "not_run": Word("not run", "bright_black", "·", ".", "planned, but never finished"),
@@ -33,7 +33,7 @@ STATUS: dict[str, Word] = {
 CHECK: dict[str, Word] = {
     "passed": STATUS["passed"],
     "failed": STATUS["failed"],
-    "skipped": Word("skipped", "cyan", "–", "-", "could not be executed, and does not count"),
+    "skipped": Word("skipped", "cyan", "\u2013", "-", "could not be executed, and does not count"),
     "error": Word("error", "yellow", "!", "!", "the machine failed while checking"),
 }
 """Status word of one check -> how it is shown."""

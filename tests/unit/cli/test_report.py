@@ -79,7 +79,9 @@ def test_the_gravest_owner_decides_the_exit_code(make_plan: MakePlan, make_recor
     assert code(make_record(first, "errored"), broken) == EXIT_HARNESS
 
 
-def test_equal_records_give_an_equal_report_in_any_order(make_plan: MakePlan, make_record: MakeRecord) -> None:
+def test_equal_records_give_an_equal_report_in_any_order(
+    make_plan: MakePlan, make_record: MakeRecord
+) -> None:
     plan = make_plan(["a", "b", "c"], ["gold", "noop"], repeats=2)
     records = [make_record(job, "failed" if job.agent == "noop" else "passed") for job in plan.trials]
 

@@ -1,0 +1,103 @@
+"""What a command was given, loaded: benchmark, profiles, rubrics, plug-ins; all problems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from orchestrator.documents.benchmark import Benchmark, Config
+    from orchestrator.documents.rubric import Rubric
+    from orchestrator.errors import Problem
+    from orchestrator.plugins import Registry
+    from orchestrator.rubrics import RubricStore
+    from orchestrator.schemas import RubricSchema
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Given:
+    """A benchmark with everything it refers to."""
+
+    benchmark: Benchmark
+    config: Config
+    rubrics: RubricStore
+    registry: Registry
+
+
+def load(
+    path: Path, rubrics: Iterable[Path] = (), config: Path | None = None, registry: Registry | None = None
+) -> Given:
+    """Raises AuthoringError with every problem of the benchmark, its profiles and its rubrics together."""
+    from orchestrator.errors import AuthoringError
+    from orchestrator.loading import check_references, load_benchmark, load_config
+    from orchestrator.plugins import Registry
+    from orchestrator.rubrics import FOLDER, RubricStore
+
+    registry = registry or Registry.load()
+    place = find(path)
+    folder = place if place.is_dir() else place.parent
+    own = [folder / FOLDER] if (folder / FOLDER).is_dir() else []
+    problems: list[Problem] = []
+    benchmark = _collecting(problems, lambda: load_benchmark(place))
+    profiles = _collecting(problems, lambda: load_config(config or folder))
+    store = _collecting(problems, lambda: RubricStore.load([*own, *rubrics], schemas(registry)))
+    if benchmark is None or profiles is None or store is None:
+        raise AuthoringError(problems)
+    problems += check_references(benchmark, store, profiles, registry.analyzers)
+    if problems:
+        raise AuthoringError(problems)
+    return Given(benchmark, profiles, store, registry)
+
+
+def _collecting(problems: list[Problem], read: Callable[[], T]) -> T | None:
+    from orchestrator.errors import AuthoringError
+
+    try:
+        return read()
+    except AuthoringError as error:
+        problems += error.problems
+        return None
+
+
+def schemas(registry: Registry) -> RubricSchema:
+    """The rubric schema with what the plug-ins bring."""
+    from orchestrator.schemas import RubricSchema
+
+    return RubricSchema.of(registry.schemas, registry.analyzers)
+
+
+def beside(file: Path, schema: RubricSchema) -> RubricStore:
+    """A rubric and the others in its folder; those that do not load are not there to be referred to."""
+    from orchestrator.errors import AuthoringError
+    from orchestrator.loading import load_rubric
+    from orchestrator.rubrics import SUFFIXES, RubricStore
+
+    found: dict[str, Rubric] = {}
+    for other in [file, *sorted(path for path in file.parent.iterdir() if path.suffix in SUFFIXES)]:
+        try:
+            rubric = load_rubric(other, schema)
+        except AuthoringError:
+            continue
+        found.setdefault(rubric.ref, rubric)
+    return RubricStore(found.values())
+
+
+def find(path: Path) -> Path:
+    """`path` itself, or, when there is nothing there, the benchmark of that name that proctor brings."""
+    if path.exists() or path.name != str(path):
+        return path
+    inside = shipped() / path
+    return inside if inside.is_dir() else path
+
+
+def shipped() -> Path:
+    """The folder of the benchmarks that come along: inside the package, or beside it in a checkout."""
+    import orchestrator
+
+    package = Path(orchestrator.__file__).parent
+    inside = package / "_benchmarks"
+    return inside if inside.is_dir() else package.parent / "benchmarks"

@@ -1,0 +1,186 @@
+"""From what was asked for to a finished run: load, plan, open an engine, execute, report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from orchestrator.agents import Agent
+    from orchestrator.cli.given import Given
+    from orchestrator.cli.live import Progress
+    from orchestrator.grading import ExecutorSet
+    from orchestrator.plan import Plan
+    from orchestrator.report import Report
+    from orchestrator.store import Store
+    from orchestrator.summary import RunSummary
+    from sandboxes.protocol import Provider
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for. The defaults are the command line's."""
+
+    benchmark: Path
+    agents: tuple[str, ...]
+    sandbox: str | None = None
+    tasks: str | None = None
+    repeats: int = 1
+    slots: int = field(default_factory=lambda: os.cpu_count() or 1)
+    retries: int = 2
+    out: Path | None = None
+    resume: bool = False
+    allow_unlimited: bool = False
+    config: Path | None = None
+    rubrics: tuple[Path, ...] = ()
+    executors: ExecutorSet = "all"
+    quiet: bool = False
+    argv: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run that ended, one way or the other."""
+
+    folder: Path
+    report: Report
+    summary: RunSummary
+    provider: str
+
+
+def planned(wish: Wish) -> Plan:
+    """The plan alone; nothing is opened or written. Raises AuthoringError."""
+    given, agents = _loaded(wish)
+    return _plan(wish, given, agents, wish.sandbox or "")
+
+
+def carry_out(wish: Wish) -> Result:
+    """The whole run, with progress on stderr.
+
+    Raises AuthoringError before anything is started, sandboxes.errors.EngineGone when no room can be
+    opened here, orchestrator.journal.JournalFailed when records can no longer be kept.
+    """
+    from orchestrator.cli.live import shown
+    from orchestrator.report import summarise
+    from orchestrator.store import new_run_id
+
+    given, agents = _loaded(wish)
+    run_id = new_run_id(given.benchmark.id)
+    with _rooms(wish, given, run_id) as provider:
+        plan = _plan(wish, given, agents, provider.name)
+        title = given.benchmark.label or given.benchmark.id
+        with (
+            _store(wish, given, plan, provider, run_id) as store,
+            shown(title, len(plan.trials), quiet=wish.quiet) as progress,
+        ):
+            summary = _execute(wish, given, agents, plan, provider, store, progress)
+        return Result(store.path, summarise(store.records(), plan), summary, provider.name)
+
+
+def _execute(
+    wish: Wish,
+    given: Given,
+    agents: Mapping[str, Agent],
+    plan: Plan,
+    provider: Provider,
+    store: Store,
+    progress: Progress,
+) -> RunSummary:
+    from importlib.metadata import version
+
+    from orchestrator import run, trial
+    from orchestrator.befores import BeforeCache
+    from orchestrator.tools import Tools
+    from sandboxes.home import home
+
+    tools = Tools(
+        benchmark=given.benchmark,
+        provider=provider,
+        agents=agents,
+        executors=given.registry.executors,
+        rubrics=given.rubrics.resolve,
+        home=home(),
+        config=given.config,
+        executor_set=wish.executors,
+        version=version("proctor"),
+        befores=BeforeCache(home() / "befores"),
+    )
+    return run.execute(
+        plan,
+        attempt=lambda job, note: trial.run(job, note, tools),
+        benchmark=given.benchmark,
+        provider=provider,
+        store=store,
+        slots=wish.slots,
+        retries=wish.retries,
+        listener=progress,
+    )
+
+
+def _rooms(wish: Wish, given: Given, run_id: str) -> AbstractContextManager[Provider]:
+    """An engine, or none where only text is to be graded (rule 213)."""
+    from orchestrator.cli.engine import NoRooms, opened
+    from orchestrator.plan import select
+    from sandboxes.spec import Owner
+
+    if not any(task.has_environment for task in select(given.benchmark, wish.tasks)):
+        return nullcontext(NoRooms())
+    kinds = given.registry.sandboxes
+    return opened(kinds, wish.sandbox, Owner.current(run_id), allow_unlimited=wish.allow_unlimited)
+
+
+def _loaded(wish: Wish) -> tuple[Given, dict[str, Agent]]:
+    from orchestrator.agents import make_all
+    from orchestrator.cli import given
+    from orchestrator.errors import AuthoringError
+
+    if wish.resume and wish.out is None:
+        raise AuthoringError("--resume needs the run's folder: add --out DIR")
+    loaded = given.load(wish.benchmark, wish.rubrics, wish.config)
+    return loaded, make_all(wish.agents, loaded.registry.agents, loaded.benchmark)
+
+
+def _plan(wish: Wish, given: Given, agents: Mapping[str, Agent], provider: str) -> Plan:
+    from importlib.metadata import version
+
+    from orchestrator import inputs, plan
+
+    decisive = inputs.of(
+        given.benchmark,
+        agents,
+        given.rubrics.resolve,
+        version=version("proctor"),
+        config=given.config,
+        options={"provider": provider, "executors": wish.executors},
+    )
+    return plan.make(given.benchmark, wish.agents, wish.repeats, wish.tasks, inputs=decisive)
+
+
+def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str) -> Store:
+    import platform
+    from importlib.metadata import version
+
+    from orchestrator.store import RunHeader, Store, now
+
+    header = RunHeader(
+        run_id=run_id,
+        benchmark=given.benchmark.id,
+        started=now(),
+        argv=wish.argv,
+        provider=provider.name,
+        versions={
+            "proctor": version("proctor"),
+            "python": platform.python_version(),
+            "kernel": platform.release(),
+            provider.name: provider.capabilities().version,
+        },
+        plan=plan.to_json(),
+    )
+    if wish.resume:
+        assert wish.out is not None
+        return Store.resume(header, wish.out)
+    return Store.create(header, wish.out)
