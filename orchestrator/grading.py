@@ -92,7 +92,7 @@ class _Evaluation:
             rubric=rubric.ref,
             score=combined.score,
             passed=combined.passed,
-            reason=combined.reason,
+            reason=combined.reason + _said_below(every),
             outcomes=tuple(o for o in every if o.status != "skipped"),
             skipped=tuple(o for o in every if o.status == "skipped"),
             warnings=(*_warnings(rubric), *_warnings_below(every)),
@@ -156,6 +156,8 @@ def _as_one(check: Check, verdict: Verdict) -> CheckOutcome:
     reason = f"{verdict.rubric}: {verdict.reason}"
     identity = str(check.get("id", "")), "composite"
     details = {"rubric": verdict.rubric, "warnings": list(verdict.warnings), **_parts(verdict)}
+    details["skipped_within"] = [f"{o.kind} of {verdict.rubric}" for o in verdict.skipped]
+    details["skipped_within"] += _skipped_below(verdict.outcomes)
     if verdict.errored:
         return CheckOutcome(*identity, "error", None, reason, details)
     if verdict.score is None:
@@ -191,6 +193,18 @@ def _warnings(rubric: Rubric) -> Iterator[str]:
             yield f"{count} checks share the id {check_id!r}; they share its weight, too"
     if not rubric.enabled:
         yield f"{rubric.ref} is disabled: a rubric_ref to it resolves to nothing"
+
+
+def _skipped_below(outcomes: Sequence[CheckOutcome]) -> list[str]:
+    """Which checks were skipped inside executed composites, however deep."""
+    inner = (o for o in outcomes if o.kind == "composite" and o.executed)
+    return [skip for o in inner for skip in o.details.get("skipped_within", ())]
+
+
+def _said_below(outcomes: Sequence[CheckOutcome]) -> str:
+    """So that a composite cannot hide what did not run (rule 139, C-28)."""
+    skips = _skipped_below(outcomes)
+    return f"; not executed within composites: {', '.join(skips)}" if skips else ""
 
 
 def _warnings_below(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:

@@ -131,7 +131,7 @@ def _itself(thing: Any) -> Any:
 
 def _built(plugin: Plugin, thing: Any, services: Mapping[str, Any]) -> CheckExecutor:
     """An executor from its class, or the thing itself when it is one already."""
-    if inspect.isclass(thing):
+    if inspect.isclass(thing) and issubclass(thing, CheckExecutor):
         try:
             wanted = inspect.signature(thing).parameters
             thing = thing(**{name: service for name, service in services.items() if name in wanted})
