@@ -127,7 +127,8 @@ def _yaml_fault(error: yaml.YAMLError, name: str) -> AuthoringError:
 
 def _refuse_tag(tag: str | None, name: str, line: int) -> None:
     if tag is not None and tag not in ("!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
-        raise _fault(name, line, f"the tag {shorten(tag)} is not allowed", "remove it")
+        seen = shorten(tag.replace("tag:yaml.org,2002:", "!!"))
+        raise _fault(name, line, f"the tag {seen} is not allowed", "remove it")
 
 
 def _yaml_scalar(event: yaml.ScalarEvent, name: str, line: int) -> Scalar:

@@ -23,11 +23,16 @@ TYPES = {
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:
     """Up to three of `known` that `word` may have been meant as, best first."""
-    known = list(known)
     folded = word[:100].casefold().replace("-", "_").replace(" ", "_")
-    close = difflib.get_close_matches(folded, known, n=3, cutoff=0.6)
-    starts = [k for k in known if len(folded) > 2 and (k.startswith(folded) or folded.startswith(k))]
-    return list(dict.fromkeys([*close, *starts]))[:3]
+    ranked = sorted(((_likeness(folded, k), k) for k in known), key=lambda pair: (-pair[0], pair[1]))
+    best = ranked[0][0] if ranked else 0.0
+    return [k for likeness, k in ranked if likeness >= max(0.6, best - 0.1)][:3]
+
+
+def _likeness(word: str, known: str) -> float:
+    """0 to 1; a beginning counts for more than as many letters elsewhere."""
+    common = len(word) > 2 and (known.startswith(word) or word.startswith(known))
+    return max(0.8 if common else 0.0, difflib.SequenceMatcher(None, word, known.casefold()).ratio())
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
