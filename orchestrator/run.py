@@ -43,14 +43,13 @@ def execute(
     budgets; `wait` the pauses between attempts.
 
     SIGINT, SIGTERM, SIGHUP and `stop` end all rooms, start nothing more and return within seconds, with
-    every record written; the exit code is 130 then, and the same call on the resumed store goes on.
+    every record written; the exit code is 130 then, and the same call on the resumed store goes on. Who
+    has more to clean up than the run wraps it in `interrupts.on_signals` of the same `stop`.
 
     Raises JournalFailed when records can no longer be kept.
     """
     stop = stop or Stop()
     scheduler = scheduler or LocalScheduler(slots)
-    found = standings(store.records())
-    kept = {job.trial for job in plan.trials if _settled(found.get(job.trial), job)}
     attempts = Attempts(
         attempt=attempt,
         tasks={task.id: task for task in benchmark.tasks},
@@ -61,10 +60,15 @@ def execute(
         retries=retries,
         wait=wait or BACK_OFF,
     )
+    with on_signals(stop), stop.calling(scheduler.stop, provider.evict_all):
+        return _carry_out(plan, attempts, scheduler)
+
+
+def _carry_out(plan: Plan, attempts: Attempts, scheduler: Scheduler) -> RunSummary:
+    before = standings(attempts.store.records())
+    found = {job.trial: before[job.trial] for job in plan.trials if _settled(before.get(job.trial), job)}
+    kept = len(found)
     breaker = _Breaker(scheduler.stop)
-    todo = [job for job in plan.trials if job.trial not in kept]
-    for job in todo:
-        found.pop(job.trial, None)
 
     def work(job: TrialJob) -> Standing:
         record = attempts.run(job)
@@ -77,18 +81,12 @@ def execute(
         elif isinstance(ending, NeverFits):
             found[job.trial] = Standing.of(attempts.refuse(job, ending.reason))
         elif isinstance(ending, Crashed):
-            stop.request()
+            attempts.stop.request()
             raise ending.error
 
-    with on_signals(stop), stop.calling(scheduler.stop, provider.evict_all):
-        scheduler.run(todo, work, done)
-    return summarise(
-        (job.trial for job in plan.trials),
-        found,
-        interrupted=stop.requested,
-        kept=len(kept),
-        gave_up=breaker.reason,
-    )
+    scheduler.run([job for job in plan.trials if job.trial not in found], work, done)
+    trials = (job.trial for job in plan.trials)
+    return summarise(trials, found, interrupted=attempts.stop.requested, kept=kept, gave_up=breaker.reason)
 
 
 def _settled(standing: Standing | None, job: TrialJob) -> bool:
