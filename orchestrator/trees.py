@@ -64,7 +64,7 @@ class TreeStore:
     def __init__(self, folder: Path) -> None:
         """`folder` is made on first use. One store may be shared by every task."""
         self.folder = folder.absolute()
-        self._git = Repository(self.folder)
+        self.repository = Repository(self.folder)
 
     # Writing ------------------------------------------------------------------------------------------
 
@@ -91,20 +91,20 @@ class TreeStore:
             yield b'ls ""\nreset %s\nfrom %s\n\ndone\n' % (ref, _NOTHING.encode())
 
         options = ["--quiet", "--force", "--done", "--date-format=raw"]
-        answer = self._git.feed(["fast-import", *options], stream())
+        answer = self.repository.feed(["fast-import", *options], stream())
         return EMPTY_TREE if answer.startswith(b"missing") else answer.split()[2].decode()
 
     def apply(self, tree: str, patch: bytes, *, reverse: bool = False) -> str:
         """The id of `tree` with `patch` applied: exactly (no fuzz), all of it or none.
         Raises PatchError of every kind; the store is as before then."""
         parsed = patches.read(patch)
-        with self._git.index(tree) as env:
+        with self.repository.index(tree) as env:
             options = ["--reverse"] if reverse else []
             command = ["apply", "--cached", "--whitespace=nowarn", *options, "-"]
-            done = self._git.run(command, parsed.data, env, check=False)
+            done = self.repository.run(command, parsed.data, env, check=False)
             if done.returncode:
                 raise patches.judged(done.stderr, parsed, reverse)
-            return self._git.run(["write-tree"], env=env).stdout.decode().strip()
+            return self.repository.run(["write-tree"], env=env).stdout.decode().strip()
 
     def overlay(self, tree: str, base: str, matches: Callable[[bytes], bool]) -> str:
         """The id of `tree` where every path for which `matches` holds is exactly as in `base`: added, put
@@ -118,7 +118,9 @@ class TreeStore:
     def nodes(self, tree: str) -> dict[bytes, Node]:
         """Every file and link below the tree. Submodules are left out."""
         found: dict[bytes, Node] = {}
-        for record in self._git.run(["ls-tree", "-r", "-z", "--full-tree", tree]).stdout.split(b"\0")[:-1]:
+        for record in self.repository.run(["ls-tree", "-r", "-z", "--full-tree", tree]).stdout.split(b"\0")[
+            :-1
+        ]:
             facts, _, path = record.partition(b"\t")
             mode, kind, name = facts.split(b" ")
             if kind == b"blob":
@@ -145,7 +147,7 @@ class TreeStore:
         with tempfile.TemporaryFile() as questions:
             questions.write("".join(f"{i}\n" for i in wanted).encode())
             questions.seek(0)
-            with self._git.stream(["cat-file", "--batch", "--buffer"], questions) as answers:
+            with self.repository.stream(["cat-file", "--batch", "--buffer"], questions) as answers:
                 for name in wanted:
                     head = answers.readline().split()
                     if len(head) != 3 or head[1] != b"blob":
@@ -158,13 +160,15 @@ class TreeStore:
     ) -> list[Difference]:
         """Paths that differ, in byte order. `folders` also lists folders that came or went whole."""
         options = ["--find-renames" if renames else "--no-renames", *(["-t"] if folders else [])]
-        raw = self._git.run(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", *options, old, new]).stdout
+        raw = self.repository.run(
+            ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", *options, old, new]
+        ).stdout
         return list(_raw_differences(iter(raw.split(b"\0")[:-1])))
 
     def diff(self, old: str, new: str) -> bytes:
         """A patch that makes `new` of `old`, whole and stable: full blob names, binary data, no renames, no
         help from configured tools."""
-        return self._git.run(["diff-tree", "-r", "-p", *_DIFF_OPTIONS, old, new]).stdout
+        return self.repository.run(["diff-tree", "-r", "-p", *_DIFF_OPTIONS, old, new]).stdout
 
     def changes(self, old: str, new: str) -> tuple[ChangedFile, ...]:
         """What differs, with both sides' bytes and renames found, for reports and analyzers."""
@@ -184,7 +188,7 @@ class TreeStore:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(data)
             command = ["check-ignore", "--no-index", "-z", "--stdin"]
-            done = self._git.run(command, questions, {"GIT_WORK_TREE": folder}, cwd=folder, check=False)
+            done = self.repository.run(command, questions, {"GIT_WORK_TREE": folder}, cwd=folder, check=False)
         if done.returncode not in (0, 1):
             raise TreeError(
                 f"git check-ignore ended {done.returncode}: {done.stderr.decode('utf-8', 'replace')}"

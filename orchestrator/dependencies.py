@@ -1,0 +1,175 @@
+"""Pinned lists of packages as read-only layers, installed once per list. No package's code is run.
+
+pip takes wheels only and unpacks them; npm runs no scripts; Debian packages are unpacked without theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orchestrator.archives import ArchiveTrouble, tar_entries
+from orchestrator.documents.benchmark import Dependencies
+from orchestrator.downloads import SourceUnavailable, digest
+from orchestrator.hostfiles import folder_entries
+from orchestrator.memo import Memo
+from orchestrator.place import Place
+from orchestrator.releases import client, last_line, pip_python
+from orchestrator.trees import TreeStore
+from orchestrator.wheels import wheel_entries
+from sandboxes.spec import DEFAULT_PATH, Entry, Layer
+
+PYTHON = "3.11"
+"""The room's Python (Debian 12's), for which wheels are taken."""
+PLATFORMS = tuple(f"manylinux_2_{minor}_x86_64" for minor in (36, 35, 34, 31, 28, 27, 24, 17, 12, 5))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one list is installed and found."""
+
+    target: str
+    """Where the layer lies in the room."""
+    env: Mapping[str, str]
+    """Search paths to append."""
+    fetch: Callable[[Sequence[str], Path], tuple[Iterator[Entry], dict[str, str]]]
+    """(list, an empty folder) -> files, and what was installed. Raises _Refused and SourceUnavailable."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    layers: tuple[Layer, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What was installed, by package: version and SHA-256 of its file."""
+
+
+def install(wanted: Dependencies, store: TreeStore, place: Place) -> Installed:
+    """The layers of a task's lists. Raises AuthoringError (no such package) and SourceUnavailable."""
+    layers: list[Layer] = []
+    env: dict[str, str] = {}
+    facts: dict[str, str] = {}
+    for name, kind in KINDS.items():
+        items: tuple[str, ...] = getattr(wanted, name)
+        if items:
+            answer = _installed(name, kind, items, store, place)
+            tree = answer["tree"]
+            layers.append(Layer(tree, kind.target, lambda tree=tree: store.entries(tree)))  # type: ignore[misc]
+            env |= {key: _joined(env.get(key), value) for key, value in kind.env.items()}
+            facts |= {f"{name}:{package}": fact for package, fact in answer["facts"].items()}
+    return Installed(tuple(layers), env, facts)
+
+
+def merged(own: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
+    """A task's env with search paths appended to its own.
+
+    >>> merged({"PYTHONPATH": "/workspace"}, {"PYTHONPATH": "/opt/deps/python"})
+    {'PYTHONPATH': '/workspace:/opt/deps/python'}
+    """
+    first = {"PATH": DEFAULT_PATH} if "PATH" in added else {}
+    whole = {**first, **own}
+    return {**whole, **{key: _joined(whole.get(key), value) for key, value in added.items()}}
+
+
+def _joined(first: str | None, second: str) -> str:
+    return f"{first}:{second}" if first else second
+
+
+class _Refused(Exception):
+    """The list cannot be installed as it is written."""
+
+
+def _installed(name: str, kind: Kind, items: Sequence[str], store: TreeStore, place: Place) -> dict[str, Any]:
+    def work() -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="proctor-deps-") as folder:
+            try:
+                entries, facts = kind.fetch(items, Path(folder))
+                return {"tree": store.add(entries), "facts": facts}
+            except (_Refused, ArchiveTrouble, ValueError, zipfile.BadZipFile) as refused:
+                hint = "pin each as " + ("name==version" if name == "pip" else "its registry lists it")
+                raise place.wrong(f"dependencies.{name}", str(refused), hint) from refused
+
+    return Memo(store).get(["dependencies", 1, name, sorted(items), PYTHON, PLATFORMS], work)
+
+
+def _pip(items: Sequence[str], folder: Path) -> tuple[Iterator[Entry], dict[str, str]]:
+    command = [pip_python(), "-I", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet"]
+    command += ["--python-version", PYTHON, "--implementation", "cp", "--dest", str(folder)]
+    command += [word for platform in PLATFORMS for word in ("--platform", platform)]
+    done = client([*command, "--", *items], "pip")
+    if done.returncode:
+        words = done.stderr.decode("utf-8", "replace")
+        if "No matching distribution" in words and "connection" not in words.lower():
+            raise _Refused(f"pip finds no wheel: {last_line(done).removeprefix('ERROR: ')}")
+        raise SourceUnavailable(f"pip could not fetch the dependencies: {last_line(done)}")
+    wheels = sorted(folder.glob("*.whl"))
+    facts = {wheel.name: f"sha256:{digest(wheel)}" for wheel in wheels}
+    return (entry for wheel in wheels for entry in wheel_entries(wheel)), facts
+
+
+def _npm(items: Sequence[str], folder: Path) -> tuple[Iterator[Entry], dict[str, str]]:
+    flags = ["--ignore-scripts", "--no-save", "--no-audit", "--no-fund", "--no-update-notifier"]
+    (folder / "package.json").write_text("{}")
+    done = client(["npm", "install", *flags, "--prefix", str(folder), *items], "npm", cwd=str(folder))
+    if done.returncode:
+        words = done.stderr.decode("utf-8", "replace")
+        if any(code in words for code in ("E404", "ETARGET", "EINVALIDTAGNAME")):
+            raise _Refused(f"npm finds no such package among {', '.join(items)}")
+        raise SourceUnavailable(f"npm could not fetch the dependencies: {last_line(done)}")
+    listing = folder / "node_modules" / ".package-lock.json"
+    packages = json.loads(listing.read_text()).get("packages", {})
+    facts = {
+        path.removeprefix("node_modules/"): f"{facts.get('version')} {facts.get('integrity', '')}".strip()
+        for path, facts in packages.items()
+    }
+    listing.unlink()
+    entries = (
+        Entry(b"node_modules/" + e.path, e.mode, e.data) for e in folder_entries(folder / "node_modules")
+    )
+    return entries, facts
+
+
+def _apt(items: Sequence[str], folder: Path) -> tuple[Iterator[Entry], dict[str, str]]:
+    done = client(["apt-get", "download", "--quiet", *items], "apt-get", cwd=str(folder))
+    if done.returncode:
+        words = done.stderr.decode("utf-8", "replace")
+        if "Unable to locate" in words or "was not found" in words or "no candidate" in words:
+            raise _Refused(f"apt finds no such package among {', '.join(items)} ({last_line(done)})")
+        raise SourceUnavailable(f"apt could not fetch the dependencies: {last_line(done)}")
+    files = sorted(folder.glob("*.deb"))
+    facts = {file.name: f"sha256:{digest(file)}" for file in files}
+    return (entry for file in files for entry in _deb(file)), facts
+
+
+def _deb(file: Path) -> Iterator[Entry]:
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(file)], stdout=subprocess.PIPE) as unpacker:
+        assert unpacker.stdout is not None
+        yield from tar_entries(unpacker.stdout)
+        unpacker.stdout.read()
+    if unpacker.returncode:
+        raise _Refused(f"{file.name} cannot be unpacked")
+
+
+KINDS: Mapping[str, Kind] = {
+    "pip": Kind("/opt/deps/python", {"PYTHONPATH": "/opt/deps/python", "PATH": "/opt/deps/python/bin"}, _pip),
+    "npm": Kind(
+        "/opt/deps/node",
+        {"NODE_PATH": "/opt/deps/node/node_modules", "PATH": "/opt/deps/node/node_modules/.bin"},
+        _npm,
+    ),
+    "apt": Kind(
+        "/opt/deps/apt",
+        {
+            "PATH": "/opt/deps/apt/usr/bin:/opt/deps/apt/usr/sbin:/opt/deps/apt/bin",
+            "LD_LIBRARY_PATH": "/opt/deps/apt/usr/lib/x86_64-linux-gnu:/opt/deps/apt/lib/x86_64-linux-gnu"
+            ":/opt/deps/apt/usr/lib",
+        },
+        _apt,
+    ),
+}
