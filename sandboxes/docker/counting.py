@@ -151,24 +151,29 @@ class RoomGroup:
 class LooseCounters:
     """Counters of containers that have no group of ours above them.
 
-    here: the engine runs on this machine, so the container's own group can be read while it is there (an
-    engine that hands its groups to systemd). Elsewhere nothing is counted but what the engine tells.
+    here: the engine listens on this machine, so the container's own group can perhaps be read while it is
+    there (an engine that hands its groups to systemd, a user without root). Elsewhere, and in an engine that
+    lives in a virtual machine, nothing is counted but what the engine tells.
     """
 
     def __init__(self, here: bool) -> None:
         self._here = here
+        self._container = ""
         self._leaf: Cgroup | None = None
         self._seen = Counters()
 
     def begin(self, container: str) -> None:
+        self._container = container
         self._leaf, self._seen = None, Counters()
 
     def started(self, pid: Callable[[], int]) -> None:
         if self._here:
             try:
-                self._leaf = Cgroup.of(pid())
+                leaf = Cgroup.of(pid())
             except (OSError, SandboxError):
-                pass  # it has ended already
+                return  # it has ended already, or the number is one of another machine
+            if any(self._container in str(folder) for _, folder in leaf.folders):
+                self._leaf = leaf
 
     def look(self) -> None:
         now = self._leaf.counters() if self._leaf is not None else Counters()

@@ -27,6 +27,8 @@ class Facts:
     disk_full: bool = False
     argv_given: bool = False
     """Whether argv was a tuple: only then can a binary be missing."""
+    memory_limit: int = 0
+    """Bytes, when the peak was counted for certain: a kill far below it was not the room's doing."""
 
 
 def judge(facts: Facts) -> Done:
@@ -57,6 +59,9 @@ def judge(facts: Facts) -> Done:
 
 def _end(facts: Facts, code: int) -> EndWord:
     if facts.counters.memory_kills or facts.state.get("OOMKilled"):
+        peak = facts.counters.peak_memory
+        if peak is not None and peak < facts.memory_limit * 0.9:
+            raise SandboxLost("the machine itself ran out of memory and killed the command")
         return "limit_hit:memory"
     if facts.counters.refused_forks and code != 0:
         return "limit_hit:pids"

@@ -97,7 +97,8 @@ class Engine:
         try:
             yield getattr(wrapper, "_sock", wrapper)
         finally:
-            for part in (wrapper, getattr(wrapper, "_response", None)):
+            parts: tuple[Any, ...] = (wrapper, getattr(wrapper, "_response", None))
+            for part in parts:
                 with suppress(OSError, ValueError, AttributeError):  # the second finds its socket closed
                     part.close()
 

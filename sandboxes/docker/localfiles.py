@@ -15,9 +15,10 @@ from typing import Literal
 
 from sandboxes import layers, roomfs, scratch
 from sandboxes.errors import ProvisionFailed, SandboxLost
-from sandboxes.spec import ROOM_HOME, ROOM_UID, Entry, Layer, RoomSpec
+from sandboxes.spec import MIB, ROOM_HOME, ROOM_UID, Entry, Layer, RoomSpec
 
-WRITABLE = {"/tmp": 0o1777, "/var/tmp": 0o1777, ROOM_HOME: 0o755}
+SHARED = 0o1777
+WRITABLE = {"/tmp": SHARED, "/var/tmp": SHARED, ROOM_HOME: 0o755}
 """Paths a room may always write, with their modes; its workdir comes on top."""
 
 
@@ -39,6 +40,7 @@ class LocalFiles:
         self._tops: dict[str, bool] = {}
         self._read_only: dict[str, Path] = {}
         self._overlays = 0
+        self._least = min(2 * MIB, spec.limits.disk // 8)
         folder.mkdir(parents=True)
         try:
             self._scratch = scratch.Scratch.open(folder, spec.limits.disk)
@@ -88,9 +90,15 @@ class LocalFiles:
         """Whether `path` lies in what this room has laid out itself (and not in its image)."""
         return self._top_of(path) is not None
 
+    def has_folder(self, path: str) -> bool:
+        """Whether a command can start in `path`; what lies in the image is taken to be there."""
+        return self._top_of(path) is None or roomfs.is_folder(self._view, path)
+
     def full(self) -> bool:
-        """Whether the room has used up its disk limit."""
-        return self._scratch.full()
+        """Whether the room has used up its disk limit: what is left would not hold one write of a large piece
+        (ext4 of Linux 6.x refuses those whole, up to 2 MiB)."""
+        seen = os.statvfs(self._scratch.path)
+        return self._scratch.full() or seen.f_bavail * seen.f_frsize < self._least
 
     def machine_full(self) -> bool:
         """Whether this machine's own disk is: then what failed in the room is not its own doing."""
@@ -161,7 +169,8 @@ class LocalFiles:
     def _folder_for_user(self, folder: Path, mode: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(mode)
-        os.chown(folder, ROOM_UID, ROOM_UID)
+        if mode != SHARED:
+            os.chown(folder, ROOM_UID, ROOM_UID)
 
 
 class _told_as_lost:

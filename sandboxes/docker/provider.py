@@ -108,7 +108,9 @@ class DockerProvider:
         stack.callback(files.close)
         grouped = local and can_hold_groups(self._engine.info)
         group = f"/proctor/{place}/{room_id}" if grouped else ""
-        counting: Counting = RoomGroup(group, spec.limits) if grouped else LooseCounters(here=local)
+        counting: Counting = (
+            RoomGroup(group, spec.limits) if grouped else LooseCounters(self._engine.on_this_machine)
+        )
         frame = Frame(base, spec, labels, cgroup_parent=group)
         room = DockerRoom(room_id, name, self._engine, frame, files, counting, unenforced)
         stack.pop_all()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from time import monotonic
 from typing import Any, Literal, Protocol
 
 from sandboxes.cgroups import Counters
-from sandboxes.docker import config, ends
+from sandboxes.docker import config, ends, remotefs
 from sandboxes.docker.engine import Engine
 from sandboxes.docker.failure import CannotExecute
 from sandboxes.docker.localfiles import Bind
@@ -20,6 +20,8 @@ from sandboxes.errors import EngineGone, Evicted, SandboxError, SandboxLost, Str
 from sandboxes.protocol import Done, Sink
 from sandboxes.spec import Command, Entry
 
+LONGEST_WORD = 128 * 1024
+"""Bytes of one argument, its end mark included (Linux's MAX_ARG_STRLEN)."""
 SETTLE = 15.0
 """Seconds the engine may take to notice that a container has ended."""
 
@@ -38,6 +40,10 @@ class Files(Protocol):
     def read(self, path: str, limit: int) -> bytes | None: ...
 
     def export(self, target: str) -> Iterator[Entry]: ...
+
+    def holds(self, path: str) -> bool: ...
+
+    def has_folder(self, path: str) -> bool: ...
 
     def full(self) -> bool: ...
 
@@ -88,6 +94,8 @@ class DockerRoom:
 
     def run(self, command: Command, sink: Sink | None = None) -> Done:
         self._check()
+        if reason := self._cannot_start(command):
+            return ends.not_started(reason)
         name = f"{self._name}-{next(self._numbers)}"
         body = config.container(self._frame, command, self._files.binds(), self._files.volumes())
         container = self._engine.create(name, body)
@@ -110,11 +118,18 @@ class DockerRoom:
 
     def read(self, path: str, limit: int) -> bytes | None:
         self._check()
-        return self._files.read(path, limit)
+        if self._files.holds(path):
+            return self._files.read(path, limit)
+        with self._never_started() as container:
+            return remotefs.read(self._engine, container, path, limit)
 
     def export(self, target: str) -> Iterator[Entry]:
         self._check()
-        return self._files.export(target)
+        if self._files.holds(target):
+            yield from self._files.export(target)
+        else:
+            with self._never_started() as container:
+                yield from remotefs.export(self._engine, container, target)
 
     def evict(self) -> None:
         # The thread that runs the command sees this within one tick and kills the container itself.
@@ -130,11 +145,32 @@ class DockerRoom:
             self._files.close()
         self._counting.close()
 
+    @contextmanager
+    def _never_started(self) -> Iterator[str]:
+        """A container to look into the image with."""
+        body = config.container(self._frame, Command(("/never-started",)), self._files.binds())
+        container = self._engine.create(f"{self._name}-{next(self._numbers)}", body)
+        try:
+            yield container
+        finally:
+            self._engine.remove(container)
+
     def _check(self) -> None:
-        if self._evicted.is_set():
-            raise Evicted(f"room {self.id} was closed")
-        if self._closed:
-            raise SandboxLost(f"room {self.id} is closed")
+        if self._evicted.is_set() or self._closed:
+            raise Evicted(f"room {self.id} is closed")
+
+    def _cannot_start(self, command: Command) -> str:
+        """Why no container can be started for this command, told before an engine makes up for it (Docker
+        creates a missing working folder, as root)."""
+        place = command.cwd or self._frame.spec.workdir
+        if not self._files.has_folder(place):
+            return f"there is no folder {place} in the room"
+        words = (command.argv,) if isinstance(command.argv, str) else command.argv
+        return (
+            "an argument is too long"
+            if any(len(word.encode("utf-8", "surrogateescape")) >= LONGEST_WORD for word in words)
+            else ""
+        )
 
     def _run(self, container: str, command: Command, sink: Sink | None) -> Done:
         limits = self._frame.spec.limits
@@ -163,6 +199,7 @@ class DockerRoom:
             counters=self._counting.end(),
             disk_full=self._disk_full or self._files.full(),
             argv_given=not isinstance(command.argv, str),
+            memory_limit=limits.memory if self._frame.cgroup_parent else 0,
         )
         done = ends.judge(facts)
         if why == "streams_ended" and done.limit != "memory":

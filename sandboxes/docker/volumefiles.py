@@ -6,26 +6,23 @@ nothing runs. Slower than `localfiles`, and the disk limit cannot be enforced; o
 
 from __future__ import annotations
 
-import io
-import tarfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import count
 from time import monotonic
-from typing import Any, Literal
+from typing import Literal
 
-from sandboxes.docker import archive
+from sandboxes.docker import archive, remotefs
 from sandboxes.docker.archive import Packed
 from sandboxes.docker.config import ROOT_CAPABILITIES, Base
 from sandboxes.docker.engine import Engine
-from sandboxes.docker.localfiles import WRITABLE, Bind
+from sandboxes.docker.localfiles import SHARED, WRITABLE, Bind
+from sandboxes.docker.remotefs import is_folder
 from sandboxes.errors import ProvisionFailed, SandboxError, SandboxLost
-from sandboxes.roomfs import FOLDER, parts_of
+from sandboxes.roomfs import FOLDER
 from sandboxes.spec import ROOM_UID, Entry, RoomSpec
 
-_GO_FOLDER, _GO_LINK, _GO_ANY_KIND = 1 << 31, 1 << 27, 0x8F280000
-"""Bits of a mode as the engine tells it (Go's os.FileMode)."""
 _REMOVE_WITHIN = 120.0
 _LIST = b"/.proctor-remove"
 _REMOVE = "xargs -0 rm -rf -- < /.proctor-remove"
@@ -67,34 +64,32 @@ class VolumeFiles:
     def write(self, entries: Iterable[Entry], target: str, owner: Literal["candidate", "root"]) -> None:
         user = ROOM_UID if owner == "candidate" else 0
         if self._place_of(target) is None:
-            raise SandboxLost(f"{target} lies in no volume of the room: write below its workdir or a layer")
+            self._add_volume(target.rstrip("/"))
         self._put(self._packed(entries, target, user))
 
     def remove(self, paths: Iterable[bytes], target: str) -> None:
-        look = self._looker()
-        doomed = [path for path in (archive.absolute(target, path) for path in paths) if _reached(look, path)]
+        look = remotefs.looker(self._engine, self._keeper)
+        doomed = [
+            path
+            for path in (archive.absolute(target, path) for path in paths)
+            if remotefs.reached(look, path)
+        ]
         if doomed:
             self._as_root(_REMOVE, b"\0".join(doomed) + b"\0")
 
     def read(self, path: str, limit: int) -> bytes | None:
-        raw = b"/" + b"/".join(parts_of(path))
-        look = self._looker()
-        seen = look(raw) if _reached(look, raw) else None
-        if seen is None or seen["mode"] & _GO_ANY_KIND:
-            return None
-        if seen["size"] > limit:
-            raise ValueError(f"{path}: {seen['size']} bytes, more than the {limit} allowed")
-        with self._engine.get_archive(self._keeper, path) as chunks:
-            return None if chunks is None else _only_file(chunks)
+        return remotefs.read(self._engine, self._keeper, path, limit)
 
     def export(self, target: str) -> Iterator[Entry]:
-        look = self._looker()
-        raw = b"/" + b"/".join(parts_of(target))
-        if not _reached(look, raw) or not _is_folder(look(raw)):
-            return
-        with self._engine.get_archive(self._keeper, target) as chunks:
-            if chunks is not None:
-                yield from archive.unpack(chunks)
+        return remotefs.export(self._engine, self._keeper, target)
+
+    def holds(self, path: str) -> bool:
+        return True  # the keeper shows the image as well
+
+    def has_folder(self, path: str) -> bool:
+        return self._place_of(path) is None or is_folder(
+            remotefs.looker(self._engine, self._keeper)(path.encode())
+        )
 
     def full(self) -> bool:
         return False
@@ -115,50 +110,52 @@ class VolumeFiles:
     def _furnish(self, spec: RoomSpec) -> None:
         layers = {layer.target.rstrip("/"): layer for layer in spec.layers}
         modes = {**WRITABLE, spec.workdir.rstrip("/"): 0o755}
-        for number, path in enumerate(sorted({*modes, *layers})):
-            self._engine.create_volume(f"{self._name}-v{number}", self._labels)
-            self._volumes[path] = f"{self._name}-v{number}"
-        self._keeper = self._container("keeper", ["/never-started"], read_only=False)
-        tops = [Packed(path.encode(), FOLDER | modes.get(path, 0o755), ROOM_UID) for path in modes]
+        for path in sorted({*modes, *layers}):
+            self._make_volume(path)
+        self._keeper = self._container("keeper0", ["/never-started"])
+        tops = [
+            Packed(path.encode(), FOLDER | mode, 0 if mode == SHARED else ROOM_UID)
+            for path, mode in modes.items()
+        ]
         self._put(tops)
         for path, layer in layers.items():
             user = ROOM_UID if layer.writable else 0
             top = Packed(path.encode(), FOLDER | modes.get(path, 0o755), user)
             self._put([top, *self._packed(layer.entries(), path, user)])
 
+    def _make_volume(self, path: str) -> None:
+        volume = f"{self._name}-v{len(self._volumes)}"
+        self._engine.create_volume(volume, self._labels)
+        self._volumes[path] = volume
+
+    def _add_volume(self, path: str) -> None:
+        """Make `path`, a place in the image, one of ours; it hides what the image has there."""
+        self._make_volume(path)
+        keeper = self._container(f"keeper{len(self._volumes)}", ["/never-started"])
+        self._engine.remove(self._keeper)
+        self._keeper = keeper
+
     def _packed(self, entries: Iterable[Entry], target: str, user: int) -> Iterator[Packed]:
         """The entries, after a folder for each parent that is missing or is something else, such as a link:
         the engine's unpacking replaces what has the wrong kind, and follows what is left in the way."""
-        look, made = self._looker(), set[bytes]()
+        look, made = remotefs.looker(self._engine, self._keeper), set[bytes]()
         for entry in entries:
             path = archive.absolute(target, entry.path)
-            for parent in _parents(path):
-                if parent not in made and (_under(parent, made) or not _is_folder(look(parent))):
+            for parent in remotefs.parents(path):
+                if parent not in made and (_under(parent, made) or not is_folder(look(parent))):
                     made.add(parent)
                     yield Packed(parent, FOLDER | 0o755, user)
-            if entry.mode != FOLDER or not _is_folder(look(path)):
+            if entry.mode != FOLDER or not is_folder(look(path)):
                 yield Packed(path, entry.mode, user, entry.data)
 
     def _put(self, entries: Iterable[Packed]) -> None:
         with archive.pack(entries) as tar:
             self._engine.put_archive(self._keeper, "/", tar)
 
-    def _looker(self) -> Callable[[bytes], Mapping[str, Any] | None]:
-        """Ask what is at a path, each once. Nothing runs meanwhile, so answers stay true."""
-        known: dict[bytes, Mapping[str, Any] | None] = {}
-
-        def look(path: bytes) -> Mapping[str, Any] | None:
-            if path not in known:
-                known[path] = self._engine.stat(self._keeper, path)
-            return known[path]
-
-        return look
-
     def _place_of(self, path: str) -> str | None:
         return next((p for p in self._volumes if path == p or path.startswith(p + "/")), None)
 
-    def _container(self, kind: str, argv: list[str], *, read_only: bool) -> str:
-        mode = "ro" if read_only else "rw"
+    def _container(self, kind: str, argv: list[str]) -> str:
         return self._engine.create(
             f"{self._name}-{kind}",
             {
@@ -175,14 +172,14 @@ class VolumeFiles:
                         {"Type": "bind", "Source": str(bind.source), "Target": bind.target, "ReadOnly": True}
                         for bind in self._base.binds
                     ],
-                    "Binds": [f"{name}:{path}:{mode},nocopy" for path, name in sorted(self._volumes.items())],
+                    "Binds": [f"{name}:{path}:rw,nocopy" for path, name in sorted(self._volumes.items())],
                 },
             },
         )
 
     def _as_root(self, script: str, names: bytes) -> None:
         """Run a few lines of shell over the volumes, in a container of their own."""
-        helper = self._container(f"helper{next(self._helpers)}", ["/bin/sh", "-c", script], read_only=False)
+        helper = self._container(f"helper{next(self._helpers)}", ["/bin/sh", "-c", script])
         try:
             with archive.pack([Packed(_LIST, 0o100644, 0, names)]) as tar:
                 self._engine.put_archive(helper, "/", tar)
@@ -200,26 +197,5 @@ class VolumeFiles:
             self._engine.remove(helper)
 
 
-def _parents(path: bytes) -> list[bytes]:
-    parts = path.split(b"/")[1:-1]
-    return [b"/" + b"/".join(parts[: depth + 1]) for depth in range(len(parts))]
-
-
 def _under(path: bytes, made: set[bytes]) -> bool:
-    return any(parent in made for parent in _parents(path))
-
-
-def _is_folder(seen: Mapping[str, Any] | None) -> bool:
-    return seen is not None and bool(seen["mode"] & _GO_FOLDER)
-
-
-def _reached(look: Callable[[bytes], Mapping[str, Any] | None], path: bytes) -> bool:
-    """Whether every folder on the way is a real one (no link) and something is there."""
-    return all(_is_folder(look(parent)) for parent in _parents(path)) and look(path) is not None
-
-
-def _only_file(chunks: Iterable[bytes]) -> bytes | None:
-    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks)), errors="surrogateescape") as tar:
-        member = tar.next()
-        content = tar.extractfile(member) if member is not None and member.isreg() else None
-        return content.read() if content else None
+    return any(parent in made for parent in remotefs.parents(path))
