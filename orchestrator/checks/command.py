@@ -8,8 +8,9 @@ test runner we can read, a run that says 0 without having come to its end never 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal, NoReturn, get_args
 
 from orchestrator.checks import transitions
@@ -23,6 +24,7 @@ from orchestrator.testreports import Reporter, TestReport, built_in
 from sandboxes.spec import Command
 
 Expect = Literal["exit_zero", "test_transitions"]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 SETUPS = ("none", "revert_fix", "apply_patch")
 
 
@@ -112,8 +114,8 @@ class _Oracle:
         self._refuse_unless_failing(before)
         after = self._after()
         facts = {"before": before.facts()}
-        outcome = self._settled(after, before, **facts)
-        return outcome or self._passed(after, "failed before the change, passes with it", **facts)
+        outcome = self._settled(after, before, facts)
+        return outcome or self._passed(after, "failed before the change, passes with it", facts)
 
     def each_test(self, wanted: Wanted) -> CheckOutcome:
         """test_transitions by the task's lists."""
@@ -130,13 +132,13 @@ class _Oracle:
         tests = f"of {len(wanted.ids)} listed tests {transitions.sentence(short, report)}"
         problem = self._end_problem(after) or _report_problem(report)
         if problem is not None:
-            return self._failed(after, problem, f"; {tests}" if short else "", **facts)
+            return self._failed(after, problem, facts, f"; {tests}" if short else "")
         if short:
-            return self._failed(after, Cause("graded", "tests_short", tests), **facts)
+            return self._failed(after, Cause("graded", "tests_short", tests), facts)
         against = _disagreement(after)
         if against is not None:
-            return self._failed(after, against, **facts)
-        return self._passed(after, _all_hold(wanted, report), **facts)
+            return self._failed(after, against, facts)
+        return self._passed(after, _all_hold(wanted, report), facts)
 
     def _before(self) -> _Run:
         # No code of the candidate runs there, and a fixed token lets equal questions be asked once.
@@ -154,20 +156,22 @@ class _Oracle:
         result = ask(step, profile=self.profile)[0]
         return _Run(result, self.reporter.read(result, token) if self.reporter else None)
 
-    def _settled(self, after: _Run, before: _Run | None = None, **facts: Any) -> CheckOutcome | None:
+    def _settled(
+        self, after: _Run, before: _Run | None = None, facts: Mapping[str, Any] = NOTHING
+    ) -> CheckOutcome | None:
         """A failed outcome when exit code or report say so; None when both are content."""
         cause = cause_of(after.result)
         if cause is not None:
             words = _named_failures(after.reported) or _quoted(after)
-            return self._failed(after, _of_command(cause), words, **facts)
+            return self._failed(after, _of_command(cause), facts, words)
         if after.report is None:
             return None
         if after.report.end == "report_missing":
             # Only a command that reports on the untouched state can be expected to report here.
             reports_before = (before or self._before()).reported is not None
-            return self._failed(after, _NO_REPORT, **facts) if reports_before else None
+            return self._failed(after, _NO_REPORT, facts) if reports_before else None
         problem = _report_problem(after.report) or _disagreement(after)
-        return None if problem is None else self._failed(after, problem, **facts)
+        return None if problem is None else self._failed(after, problem, facts)
 
     def _end_problem(self, run: _Run) -> Cause | None:
         """Ends that no test list can explain: a limit, a signal, a program that is not there."""
@@ -203,14 +207,14 @@ class _Oracle:
     def _refuse(self, before: _Run, reason: str) -> NoReturn:
         raise TaskInvalid(reason, evidence=last_words(before.result, lines=10, limit=2000))
 
-    def _failed(self, after: _Run, cause: Cause, also: str = "", **facts: Any) -> CheckOutcome:
+    def _failed(self, after: _Run, cause: Cause, facts: Mapping[str, Any], also: str = "") -> CheckOutcome:
         ended = {"end": cause.end, "cause": cause.cause}
-        return failed(self.check, cause.text + also, **(facts | after.facts() | ended))
+        return failed(self.check, cause.text + also, **(dict(facts) | after.facts() | ended))
 
-    def _passed(self, after: _Run, reason: str, **facts: Any) -> CheckOutcome:
+    def _passed(self, after: _Run, reason: str, facts: Mapping[str, Any] = NOTHING) -> CheckOutcome:
         if after.reported is not None and not _RAN & after.reported.counts.keys():
             reason += "; note: no test really ran"
-        return passed(self.check, reason, **(facts | after.facts() | {"end": "graded"}))
+        return passed(self.check, reason, **(dict(facts) | after.facts() | {"end": "graded"}))
 
 
 _RAN = {"passed", "xpassed", "xfailed"}

@@ -116,7 +116,11 @@ def report_bytes(nonce: str, tests: list[tuple[str, str]], exit_status: int, **e
         "failed": [["setup", "passed", None], ["call", "failed", None], ["teardown", "passed", None]],
         "error": [["setup", "failed", None], ["teardown", "passed", None]],
         "skipped": [["setup", "skipped", None], ["teardown", "passed", None]],
-        "xfailed": [["setup", "passed", None], ["call", "skipped", "reason: x"], ["teardown", "passed", None]],
+        "xfailed": [
+            ["setup", "passed", None],
+            ["call", "skipped", "reason: x"],
+            ["teardown", "passed", None],
+        ],
         "not_run": [["setup", "skipped", "reason: [NOTRUN] x"], ["teardown", "passed", None]],
     }
     lines: list[dict[str, Any]] = [{"kind": "begin", "pytest": "8.3.4"}]

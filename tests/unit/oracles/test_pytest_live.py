@@ -51,7 +51,7 @@ def run(tmp_path: Path) -> Callable[..., Ran]:
     return run_pytest
 
 
-STATUSES = '''
+STATUSES = """
 import pytest, unittest
 
 def test_passes(): pass
@@ -82,7 +82,7 @@ class TestOld(unittest.TestCase):
     def test_expected(self): self.fail()
     @unittest.expectedFailure
     def test_unexpected(self): pass
-'''
+"""
 
 
 def test_every_word_of_pytest_becomes_its_own_status(run: Callable[..., Ran]) -> None:
@@ -113,7 +113,7 @@ def test_every_word_of_pytest_becomes_its_own_status(run: Callable[..., Ran]) ->
 def test_ids_come_whole_however_odd(run: Callable[..., Ran]) -> None:
     ran = run(
         "import pytest\n"
-        "IDS = ['a - b', 'x::y', 'é\\u2028☃', 'trailing ', 'k' * 11_000, 'nul\\x00', 'cr\\r\\n', '\\x1b[31m', \n"
+        "IDS = ['a - b', 'x::y', 'é\\u2028☃', 'trailing ', 'k' * 11_000, 'nul\\x00', 'cr\\r\\n', '\\x1b[31m',\n"
         "       '\\ud800', '[', ']']\n"
         "@pytest.mark.parametrize('p', IDS, ids=IDS)\n"
         "def test_p(p): pass\n"
@@ -243,7 +243,7 @@ def test_text_appended_by_the_tests_makes_the_report_unreadable(run: Callable[..
         "import atexit, glob, os\n"
         "def late():\n"
         "    for name in glob.glob('../judge/*'):\n"
-        "        open(name, 'a').write('{\"kind\": \"test\", \"id\": \"x\"}\\n')\n"
+        '        open(name, \'a\').write(\'{"kind": "test", "id": "x"}\\n\')\n'
         "def test_a(): os.register_at_fork; __import__('atexit').register(late)\n"
     )
 
@@ -253,7 +253,9 @@ def test_text_appended_by_the_tests_makes_the_report_unreadable(run: Callable[..
 
 def test_the_nonce_is_gone_before_any_conftest(run: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "conftest.py").write_text("import os\nassert not [k for k in os.environ if 'PROCTOR' in k]\n")
+    (tmp_path / "work" / "conftest.py").write_text(
+        "import os\nassert not [k for k in os.environ if 'PROCTOR' in k]\n"
+    )
 
     ran = run("def test_a(): pass\n")
 
