@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from orchestrator.loading.located import Located
 from orchestrator.loading.texts import parse_document, read_document
 from orchestrator.loading.words import did_you_mean
 from orchestrator.schemas import RubricSchema, core
+
+_BREAKS = "\x85\u2028\u2029"
+"""Line breaks of YAML 1.1 that PyYAML writes unescaped and reads back as a space: escape everything then."""
 
 
 def load_rubric(path: Path | str, schemas: RubricSchema | None = None) -> Rubric:
@@ -47,8 +51,13 @@ def dump_rubric(rubric: Rubric) -> str:
     data["checks"] = [dict(check) for check in data["checks"]]
     if bundles := data.get("applicable_bundles"):
         data["applicable_bundles"] = list(bundles)
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    readable = not any(c in _characters(data) for c in _BREAKS)
+    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=readable, width=100)
     return text
+
+
+def _characters(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False)
 
 
 def _problems(doc: Located, schemas: RubricSchema) -> Iterator[Problem]:

@@ -14,7 +14,10 @@ from orchestrator.loading import load_benchmark, load_rubric, read_document
 EXAMPLES = Path(__file__).parents[3] / "schema" / "examples"
 VALID = sorted((EXAMPLES / "valid").iterdir())
 INVALID = sorted((EXAMPLES / "invalid").iterdir())
-NAMED = "all-pass weighted-avg composite target-match llm-judge-single llm-judge-panel command score-delta with-metadata"
+NAMED = (
+    "all-pass weighted-avg composite target-match llm-judge-single llm-judge-panel "
+    "command score-delta with-metadata"
+)
 MARK = "# expect: "
 
 

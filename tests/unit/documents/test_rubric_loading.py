@@ -229,11 +229,16 @@ def test_a_plugin_kind_loads_with_the_plugin_and_is_a_typing_error_without_it() 
 
     assert parse_rubric(text, schemas=with_plugin).checks[0]["min"] == 20
     assert 'unknown kind "word_count"' in refused(text)
-    assert 'unknown field "mim"; did you mean "min"' in refused(text.replace("min:", "mim:"), schemas=with_plugin)
+    assert 'unknown field "mim"; did you mean "min"' in refused(
+        text.replace("min:", "mim:"), schemas=with_plugin
+    )
 
 
 def test_writing_and_reading_back_changes_nothing() -> None:
-    text = PLAIN + 'metadata: {odd: ["no", "1.0", "", "a: b # c", 1.5, null, true, -0.0, "\\x07"]}\n'
+    text = (
+        PLAIN
+        + 'metadata: {odd: ["no", "1.0", "", "a: b # c", "\\x85", "\\u2028 b", 1.5, null, true, -0.0, "\\x07"]}\n'
+    )
     rubric = parse_rubric(text)
 
     assert parse_rubric(dump_rubric(rubric)) == rubric
