@@ -74,10 +74,11 @@ def read(root: Path, path: str, limit: int) -> bytes | None:
             if error.errno in _NOT_THERE:
                 return None
             raise
+        seen = os.fstat(handle)
+        if not stat.S_ISREG(seen.st_mode):
+            os.close(handle)
+            return None
         with os.fdopen(handle, "rb") as file:
-            seen = os.fstat(handle)
-            if not stat.S_ISREG(seen.st_mode):
-                return None
             if seen.st_size > limit:
                 raise ValueError(f"{path}: {seen.st_size} bytes, more than the {limit} allowed")
             data = file.read(limit + 1)

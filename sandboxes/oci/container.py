@@ -19,7 +19,14 @@ from sandboxes.cgroups import Cgroup, Counters
 from sandboxes.errors import EngineGone, Evicted, ProvisionFailed, SandboxLost
 from sandboxes.oci.config import Surroundings, config
 from sandboxes.oci.pidspace import PidSpace
-from sandboxes.oci.runtime import Runtime, last_words, says_missing_binary
+from sandboxes.oci.runtime import (
+    Runtime,
+    last_words,
+    says_missing_binary,
+    says_no_memory,
+    says_no_processes,
+    says_not_executed,
+)
 from sandboxes.output import Collector
 from sandboxes.protocol import Done, EndWord, Sink, Usage
 from sandboxes.scratch import Scratch, host_full
@@ -156,17 +163,19 @@ class Container:
 
     def _never_ran(self, pipes: _Pipes, counters: Counters, code: int) -> Done:
         pipes.drain()
-        words = pipes.err.output().text + pipes.out.output().text
+        words = last_words(pipes.err.output().text + pipes.out.output().text)
         end: EndWord
-        if counters.memory_kills:
+        if counters.memory_kills or says_no_memory(words):
             end = "limit_hit:memory"
-        elif counters.refused_forks:
+        elif counters.refused_forks or says_no_processes(words):
             end = "limit_hit:pids"
         elif says_missing_binary(words):
             end = "missing_binary"
         else:
-            raise ProvisionFailed(f"{self.runtime.path} (exit {code}): {last_words(words)}")
-        return Done(end, None, None, pipes.out.output(), pipes.err.output(), 0.0, _usage(counters))
+            raise ProvisionFailed(f"{self.runtime.path} (exit {code}): {words}")
+        said = Collector(_CHUNK)
+        said.feed(f"{words}\n".encode())
+        return Done(end, None, None, Collector(0).output(), said.output(), 0.0, _usage(counters))
 
     def _judge(
         self, pipes: _Pipes, counters: Counters, status: int, stop: Stop, lost: bool, seconds: float
@@ -174,6 +183,8 @@ class Container:
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         end = self._end(pipes, counters, code, stop)
+        if end == "exited" and code == 1 and says_not_executed(pipes.out.output(), pipes.err.output()):
+            end, code = "missing_binary", None
         if not stop and end == "signalled" and lost:
             raise SandboxLost("the room's init was ended from outside, and the command with it")
         if not (end == "exited" and code == 0) and host_full(self.folder.parent):

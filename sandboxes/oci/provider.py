@@ -18,7 +18,10 @@ from sandboxes.oci.pidspace import adopt_orphans
 from sandboxes.oci.room import OciRoom
 from sandboxes.oci.runtime import Runtime
 from sandboxes.protocol import Capabilities, Reaped
-from sandboxes.spec import LIMIT_NAMES, Image, Layer, Owner, RoomSpec
+from sandboxes.spec import LIMIT_NAMES, MIB, Image, Layer, Owner, RoomSpec
+
+_LEAST = {"cpus": 0.01, "memory": 6 * MIB, "pids": 1, "disk": 4 * MIB, "open_files": 16}
+"""Below these no container can even be started."""
 
 
 class OciProvider:
@@ -115,8 +118,14 @@ class OciProvider:
     def _refuse_or_name(self, spec: RoomSpec) -> tuple[str, ...]:
         if spec.network.allow:
             raise LimitUnenforceable("network.allow is not yet supported by the oci provider: leave it empty")
+        limits = spec.limits
+        for name, least in _LEAST.items():
+            if getattr(limits, name) < least:
+                raise LimitUnenforceable(
+                    f"limits.{name}: {getattr(limits, name)} is less than the {least} a room needs"
+                )
         left = tuple(name for name in LIMIT_NAMES if name not in _enforceable())
-        asked = [name for name in left if name in spec.limits.asked]
+        asked = [name for name in left if name in limits.asked]
         if asked and not self._allow_unlimited:
             raise LimitUnenforceable(
                 f"the limit on {', '.join(asked)} cannot be enforced on this machine: "

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from sandboxes import roomfs, scratch
-from sandboxes.errors import Evicted, ProvisionFailed
+from sandboxes.errors import Evicted, ProvisionFailed, SandboxLost
 from sandboxes.images import RootFs
 from sandboxes.layers import Held
 from sandboxes.oci.config import Surroundings
@@ -48,6 +48,7 @@ class OciRoom:
         self._root = folder / "root"
         self._count = 0
         self._evicted = threading.Event()
+        self._closed = False
         self._lock = threading.Lock()
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._around = _surroundings(self._root, spec, image, enforced)
@@ -104,8 +105,8 @@ class OciRoom:
 
     def close(self) -> None:
         """Remove every trace of the room. Never raises: what resists is logged and left to `reap`."""
-        self._evicted.set()
         with self._lock:
+            self._closed = True
             if self._wake >= 0:
                 os.close(self._wake)
             self._wake = -1
@@ -119,7 +120,9 @@ class OciRoom:
 
     def _check(self) -> None:
         if self._evicted.is_set():
-            raise Evicted(f"room {self.id} is closed")
+            raise Evicted(f"room {self.id} was evicted")
+        if self._closed:
+            raise SandboxLost(f"room {self.id} is closed")
 
     def _open_scratch(self, enforced: frozenset[str]) -> Scratch:
         if "disk" in enforced:

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from sandboxes.errors import EngineGone
+from sandboxes.protocol import Output
 
 RUNTIMES = ("runc", "crun", "youki")
 """Tried in this order; $PROCTOR_RUNTIME names another, by name or path."""
@@ -79,3 +80,22 @@ def last_words(text: str) -> str:
         return "it said nothing"
     found = re.search(r'msg="((?:[^"\\]|\\.)*)"', lines[-1])
     return found[1].replace('\\"', '"') if found else lines[-1]
+
+
+def says_not_executed(out: Output, err: Output) -> bool:
+    """Whether the only words of a container that exited 1 are the runtime's, about a file it could not
+    execute (a script whose interpreter is missing, a file of another machine's kind)."""
+    words = rb"exec [^\n]*: (exec format error|no such file or directory|permission denied)\n"
+    return out.total == 0 and err.total < 5000 and re.fullmatch(words, err.data) is not None
+
+
+def says_no_memory(words: str) -> bool:
+    """Whether a start failed because the memory limit leaves no room for it."""
+    return (
+        "OOM-killed" in words or "out of memory" in words.lower() or "cannot allocate memory" in words.lower()
+    )
+
+
+def says_no_processes(words: str) -> bool:
+    """Whether a start failed because the limit on processes leaves no room for it."""
+    return "resource temporarily unavailable" in words.lower() or "pthread_create" in words
