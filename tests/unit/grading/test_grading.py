@@ -362,6 +362,15 @@ def test_a_bad_rule_does_not_stop_the_others(rubric: Any, grade: Any) -> None:
     assert "'(' does not compile" in verdict.outcomes[0].reason
 
 
+def test_a_verdict_cannot_be_changed(rubric: Any, grade: Any) -> None:
+    verdict = grade(rubric(SORRY), "sorry")
+
+    with pytest.raises(AttributeError):
+        verdict.score = 1.0
+    with pytest.raises(AttributeError):
+        verdict.outcomes[0].score = 1.0
+
+
 def test_an_unknown_set_of_executors_is_refused(rubric: Any, grade: Any) -> None:
     with pytest.raises(ValueError, match="some"):
         grade(rubric(SORRY), executor_set="some")

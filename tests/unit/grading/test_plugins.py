@@ -158,3 +158,31 @@ def test_between_two_plugins_the_first_wins() -> None:
     registry = Registry(checks=Group(plugins))
 
     assert registry.executors[0] is first
+
+
+LOOSE: list[dict[str, Any]] = [
+    {"type": "object"},
+    {
+        "allOf": [{"$ref": "#/$defs/check_base"}, {"properties": {"kind": {"const": "probe"}}}],
+        "unevaluatedProperties": False,
+    },
+    {
+        "allOf": [
+            {"$ref": "#/$defs/check_base"},
+            {"required": ["kind"], "properties": {"kind": {"const": "regex"}}},
+        ],
+        "unevaluatedProperties": False,
+    },
+    {
+        "allOf": [
+            {"$ref": "#/$defs/check_base"},
+            {"required": ["kind"], "properties": {"kind": {"const": "probe"}}},
+        ]
+    },
+]
+
+
+@pytest.mark.parametrize("definition", LOOSE, ids=["no kind", "kind not required", "another kind", "open"])
+def test_a_definition_that_could_take_other_checks_is_refused(definition: dict[str, Any]) -> None:
+    with pytest.raises(AuthoringError, match="'probe'"):
+        RubricSchema.of([{"probe": definition}])
