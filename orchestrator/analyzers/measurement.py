@@ -86,31 +86,24 @@ class Measurement:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Measurement:
-        """Raises ValueError with a sentence for anything that is not a stored measurement."""
-        unknown = sorted(set(stored) - set(cls("", 0, False, "").to_json()))
-        if unknown:
-            raise ValueError(f"{unknown[0]!r} is not part of a measurement")
-        value = stored.get("value")
-        if not is_number(value):
-            raise ValueError(f"value is {value!r}, not a finite number")
-        if not isinstance(stored.get("tool"), str) or not isinstance(stored.get("higher_is_better"), bool):
-            raise ValueError("tool and higher_is_better must be given")
-        return cls(
-            tool=stored["tool"],
-            value=float(value),
-            higher_is_better=stored["higher_is_better"],
-            unit=str(stored.get("unit", "")),
-            tool_version=str(stored.get("tool_version", "")),
-            counts=dict(stored.get("counts") or {}),
-            command=str(stored.get("command", "")),
-            exit_code=int(stored.get("exit_code", 0)),
-            taken_at=str(stored.get("taken_at", "")),
-            target=str(stored.get("target", "")),
-            config_digest=str(stored.get("config_digest", "")),
-        )
+        """A stored measurement; what it does not say is empty, and `mismatch` does not compare it.
+
+        Raises ValueError with a sentence for anything that is not one.
+        """
+        blank = cls("", 0, False, "").to_json()
+        for name, value in stored.items():
+            if name not in blank:
+                raise ValueError(f"{name!r} is not part of a measurement")
+            if name != "value" and type(value) is not type(blank[name]):
+                raise ValueError(f"{name} is {value!r}, not of the kind a measurement has there")
+        if not isinstance(stored.get("tool"), str) or not is_number(stored.get("value")):
+            raise ValueError("tool and value (a finite number) must be given")
+        facts = {"higher_is_better": None} | dict(stored)
+        return cls(**(blank | facts | {"value": float(stored["value"])}))
 
     def mismatch(self, other: Measurement) -> str:
-        """Why the two cannot be compared, in words; empty when they can."""
+        """Why `other` cannot be compared with this one, in words; empty when it can. What this one does not
+        say is not compared."""
         pairs = {
             "tool": (self.tool, other.tool),
             "direction": (self.higher_is_better, other.higher_is_better),
@@ -119,7 +112,8 @@ class Measurement:
             "target": (self.target, other.target),
             "config_digest": (self.config_digest, other.config_digest),
         }
-        return ", ".join(f"{name} {a!r} against {b!r}" for name, (a, b) in pairs.items() if a != b)
+        said = {name: pair for name, pair in pairs.items() if pair[0] not in (None, "")}
+        return ", ".join(f"{name} {a!r} against {b!r}" for name, (a, b) in said.items() if a != b)
 
 
 class Analyzer(Protocol):

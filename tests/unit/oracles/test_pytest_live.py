@@ -113,8 +113,8 @@ def test_every_word_of_pytest_becomes_its_own_status(run: Callable[..., Ran]) ->
 def test_ids_come_whole_however_odd(run: Callable[..., Ran]) -> None:
     ran = run(
         "import pytest\n"
-        "IDS = ['a - b', 'x::y', 'é\\u2028☃', 'trailing ', 'k' * 11_000, 'nul\\x00', 'cr\\r\\n', '\\x1b[31m',\n"
-        "       '\\ud800', '[', ']']\n"
+        "IDS = ['a - b', 'x::y', 'é\\u2028☃', 'trailing ', 'k' * 11_000, 'nul\\x00', 'cr\\r\\n',\n"
+        "       '\\x1b[31m', '\\ud800', '[', ']']\n"
         "@pytest.mark.parametrize('p', IDS, ids=IDS)\n"
         "def test_p(p): pass\n"
     )

@@ -1,0 +1,118 @@
+"""Findings matched by what they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.analyzers.delta import compare, line_map, squeezed
+from orchestrator.analyzers.measurement import Finding
+from orchestrator.analyzers.phpcs import read_report
+
+
+def case_17(data: Path) -> tuple[Any, Any, dict[str, str]]:
+    folder = data / "phpcs_drift"
+    context = json.loads((folder / "context.json").read_text())
+    before = read_report((folder / "before.json").read_bytes(), 2, "3.7.1", context["before_root"])
+    after = read_report((folder / "after.json").read_bytes(), 2, "3.7.1", context["after_root"])
+    return before.findings, after.findings, context["renames"]
+
+
+def test_drifted_lines_a_renamed_file_and_a_swap_come_out_right(data: Path) -> None:
+    before, after, renames = case_17(data)
+
+    delta = compare(before, after, renames=renames)
+
+    assert [f.rule for f in delta.fixed] == ["S.Doc"]
+    assert [(f.rule, f.path) for f in delta.new] == [("S.Indent", "src/New.php")]
+    assert len(delta.unchanged) == 3
+    assert len(delta.moved) == 3
+    assert [(b.severity, a.severity) for b, a in delta.unchanged if b.rule == "S.Len"] == [
+        ("warning", "error")
+    ]
+
+
+def test_without_the_rename_everything_of_the_old_file_is_gone(data: Path) -> None:
+    before, after, _ = case_17(data)
+
+    delta = compare(before, after, left={"src/Old.php"})
+
+    assert (len(delta.gone), len(delta.fixed), len(delta.new)) == (3, 0, 3)
+
+
+def test_ten_blank_lines_on_top_change_nothing() -> None:
+    old = [Finding("R", "a.php", n, content="x;") for n in (1, 2, 3)]
+    new = [Finding("R", "a.php", n + 10, content="x;") for n in (1, 2, 3)]
+
+    delta = compare(old, new)
+
+    assert (delta.fixed, delta.new, len(delta.moved)) == ((), (), 3)
+
+
+def test_among_equal_findings_the_new_one_is_named_by_the_files_diff() -> None:
+    old_text = b"".join(b"x;\n" if n in (10, 20, 30) else b"line %d\n" % n for n in range(1, 31))
+    lines = old_text.splitlines(keepends=True)
+    new_text = b"".join([*lines[:14], b"x;\n", *lines[14:]])
+    old = [Finding("R", "a.php", n, content="x;") for n in (10, 20, 30)]
+    new = [Finding("R", "a.php", n, content="x;") for n in (10, 15, 21, 31)]
+
+    delta = compare(old, new, line_map=line_map({"a.php": (old_text, new_text)}))
+
+    assert [f.line for f in delta.new] == [15]
+    assert delta.fixed == ()
+
+
+def test_equal_messages_never_match_across_files() -> None:
+    delta = compare([Finding("R", "a.php", 1, "m")], [Finding("R", "b.php", 1, "m")])
+
+    assert (len(delta.fixed), len(delta.new)) == (1, 1)
+
+
+def test_white_space_is_no_part_of_a_line() -> None:
+    assert squeezed(b"\tif ( $a )  {\r\n") == squeezed(b"if ($a) {")
+
+
+FINDINGS = st.lists(
+    st.builds(
+        Finding,
+        rule=st.sampled_from("RS"),
+        path=st.sampled_from(["a.php", "b.php", "c.php"]),
+        line=st.integers(0, 9),
+        message=st.sampled_from("mn"),
+        content=st.none() | st.sampled_from("xy"),
+    ),
+    max_size=30,
+)
+
+
+@given(
+    FINDINGS,
+    FINDINGS,
+    st.dictionaries(st.sampled_from(["a.php", "b.php"]), st.sampled_from(["c.php", "d.php"])),
+    st.sets(st.sampled_from(["a.php", "c.php"])),
+    st.none() | st.binary(max_size=20),
+)
+def test_the_books_always_balance(
+    before: list[Finding], after: list[Finding], renames: dict[str, str], left: set[str], text: bytes | None
+) -> None:
+    lines = None if text is None else line_map({"a.php": (text, text[::-1])})
+
+    delta = compare(before, after, renames=renames, left=left, line_map=lines)
+
+    assert len(before) - len(delta.fixed) - len(delta.gone) + len(delta.new) == len(after)
+    assert sorted([*delta.fixed, *delta.gone, *(b for b, _ in delta.unchanged)], key=repr) == sorted(
+        before, key=repr
+    )
+    assert sorted([*delta.new, *(a for _, a in delta.unchanged)], key=repr) == sorted(after, key=repr)
+
+
+@given(FINDINGS)
+def test_a_run_against_itself_is_all_unchanged(findings: list[Finding]) -> None:
+    delta = compare(findings, findings)
+
+    assert (delta.fixed, delta.new, delta.gone) == ((), (), ())
+    assert delta.moved == ()
