@@ -55,7 +55,7 @@ class Lines(Quiet):
             again = "" if record.final else f" (attempt {record.attempt}, trying again)"
             self._write(
                 f"{head} {words.word(record.status).text:<8} {_name(job)}  {words.seconds(record.seconds)}  "
-                f"{words.safe(words.shorten(record.reason, 120))}{again}"
+                f"{words.safe(words.brief(record.reason, 120))}{again}"
             )
 
 
@@ -86,7 +86,7 @@ class Board(Quiet):
             self._running.pop(job.trial, None)
             self._counts[record.status] += 1
             if record.status != "passed":
-                reason = words.safe(words.shorten(record.reason, 90))
+                reason = words.safe(words.brief(record.reason, 90))
                 line = f"{words.mark(record.status)} {_name(job)}: {reason}"
                 self._recent = [*self._recent, line][-RECENT:]
 

@@ -47,6 +47,17 @@ def table(*columns: str, terminal: bool, folding: str = "", right: frozenset[str
     return made
 
 
+def draw(out: Console, drawn: Table) -> None:
+    """Print a table; where there is no terminal, without the blanks at the ends of its lines."""
+    if out.is_terminal:
+        out.print(drawn)
+        return
+    with out.capture() as captured:
+        out.print(drawn)
+    for line in captured.get().splitlines():
+        print(line.rstrip(), file=out.file)
+
+
 def json_out(document: Any, *, indent: int | None = 2) -> None:
     """One JSON document on stdout, as UTF-8 whatever the locale says."""
     text = json.dumps(document, indent=indent, ensure_ascii=False, default=str)

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from orchestrator.cli import words
-from orchestrator.cli.printing import console, table
+from orchestrator.cli.printing import console, draw, table
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from rich.text import Text
 
     from orchestrator.report import Report, Row
@@ -21,9 +22,9 @@ def print_report(report: Report, folder: str) -> None:
     """The whole report on stdout: trials, totals by agent, notes, the next command."""
     out = console()
     out.print(f"{words.safe(report.benchmark)} {report.benchmark_version}: {headline(report)}", markup=False)
-    out.print(trials(report, out.is_terminal))
+    draw(out, trials(report, out.is_terminal))
     if len(report.agents) > 1 or report.planned > len(report.agents):
-        out.print(agents(report, out.is_terminal))
+        draw(out, agents(report, out.is_terminal))
     for line in notes(report, folder):
         out.print(line, markup=False)
 
@@ -37,7 +38,7 @@ def headline(report: Report) -> str:
     return f"{report.planned} trial{'s' * (report.planned != 1)}: " + (", ".join(told) or "none")
 
 
-def trials(report: Report, terminal: bool) -> object:
+def trials(report: Report, terminal: bool) -> Table:
     """Task x agent, with the reason of each."""
     repeated = any(row.repeat > 1 for row in report.rows)
     columns = ["task", "agent", *(["repeat"] if repeated else []), "status", "score", "time", "reason"]
@@ -52,7 +53,7 @@ def trials(report: Report, terminal: bool) -> object:
     return made
 
 
-def agents(report: Report, terminal: bool) -> object:
+def agents(report: Report, terminal: bool) -> Table:
     """One line per agent: its counts, its pass rate, its mean score on both scales (C-41)."""
     used = [s for s in report.counts if report.counts[s] or s in GRADED]
     columns = ["agent", *(words.word(s).text for s in used), "pass rate", "mean score", "grade of 5"]
@@ -123,7 +124,7 @@ def status(name: str) -> Text:
 def _facts(row: Row, terminal: bool) -> list[str]:
     took = words.seconds(row.seconds) if row.attempts else "-"
     again = f" (attempt {row.attempts})" if row.attempts > 1 else ""
-    return [words.score(row.score), took, words.safe(words.shorten(row.reason, 160)) + again]
+    return [words.score(row.score), took, words.safe(words.brief(row.reason, 160)) + again]
 
 
 def _text(cell: str | Text) -> Text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 
@@ -38,6 +39,11 @@ CHECK: dict[str, Word] = {
 }
 """Status word of one check -> how it is shown."""
 
+RULER = re.compile(r"[-=*_]{5,} *\|? *")
+"""A line of dashes that a test runner drew, and the mark that joins it to the next line."""
+COMBINED = re.compile(r"(?<=.); (?:all_pass|any_pass|weighted_avg|min|max|median)\b[^;]*: .*$")
+"""What the combiner adds after the failed checks' own words."""
+
 
 def word(status: str) -> Word:
     """The word for a trial's or a check's status; an unknown one is shown as it is."""
@@ -48,7 +54,7 @@ def mark(status: str, encoding: str | None = None) -> str:
     """One character for `status` that the terminal can show."""
     known = word(status)
     try:
-        known.mark.encode(encoding or sys.stdout.encoding or "ascii")
+        known.mark.encode(encoding or getattr(sys.__stdout__, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
         return known.ascii_mark
     return known.mark
@@ -108,6 +114,19 @@ def shorten(text: str, width: int = 100) -> str:
     """The first line that says something, cut at `width` characters."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def brief(reason: str, width: int = 100) -> str:
+    """A trial's reason for a table: what the failing check said, without the combiner's sum and rulers.
+
+    >>> brief("tests: exit code 1: ------- | FAILED; all_pass: 0 of 1 executed checks passed")
+    'tests: exit code 1: FAILED'
+    >>> brief("all_pass: 1 of 1 executed checks passed")
+    'all_pass: 1 of 1 executed checks passed'
+    """
+    line = next((line.strip() for line in reason.splitlines() if line.strip()), "")
+    line = COMBINED.sub("", line) or line
+    return shorten(RULER.sub("", line), width)
 
 
 def safe(text: str) -> str:
