@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.documents.rubric import DEFAULT_THRESHOLD, NUMERIC_MODES, Rubric
 from orchestrator.errors import Problem
-from orchestrator.loading.located import Located, Path, show_path
+from orchestrator.loading.located import Located, Path, shorten, show_path
 from orchestrator.loading.words import did_you_mean
 
 WEIGHT_TOLERANCE = 1e-3
@@ -20,16 +20,13 @@ _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.")
 
 @dataclass(frozen=True)
 class Findings:
-    """`errors` stop validate. `warnings` are shown by check and run as well; `advice` by validate alone."""
+    """`errors` stop validate; `warnings` are shown and change nothing."""
 
     errors: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
-    advice: tuple[Problem, ...] = ()
 
     def __add__(self, other: Findings) -> Findings:
-        return Findings(
-            self.errors + other.errors, self.warnings + other.warnings, self.advice + other.advice
-        )
+        return Findings(self.errors + other.errors, self.warnings + other.warnings)
 
 
 def lint(rubric: Rubric, source: Located | None = None, strict: bool = False) -> Findings:
@@ -38,9 +35,11 @@ def lint(rubric: Rubric, source: Located | None = None, strict: bool = False) ->
     A weight for a check that is not there is a warning, and an error when `strict` (C-24).
     """
     problems = _Lines(source, rubric.ref)
-    weights = tuple(sorted(_dangling(rubric, problems)))
-    advice = tuple(sorted([*_scoring(rubric, problems), *_all_checks(rubric, problems)]))
-    return Findings(weights, (), advice) if strict else Findings((), weights, advice)
+    weights = list(_dangling(rubric, problems))
+    advice = [*_scoring(rubric, problems), *_all_checks(rubric, problems)]
+    if strict:
+        return Findings(tuple(sorted(weights)), tuple(sorted(advice)))
+    return Findings((), tuple(sorted([*weights, *advice])))
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,16 @@ class _Lines:
 
 def _dangling(rubric: Rubric, problem: _Lines) -> Iterator[Problem]:
     ids = {str(check["id"]) for check in rubric.checks if check.get("id")}
-    for name in rubric.scoring.weights:
+    for name, message, hint in unknown_weights(rubric.scoring.weights, ids):
+        yield problem(("scoring", "weights", name), message, hint, key=True)
+
+
+def unknown_weights(weights: Iterable[str], ids: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """(id, what was seen, what to do) for each weight that belongs to no check."""
+    for name in weights:
         if name not in ids:
             hint = did_you_mean(name, ids) if ids else "give the check this id, or remove the weight"
-            message = f'no check has the id "{name}": this weight does nothing'
-            yield problem(("scoring", "weights", name), message, hint, key=True)
+            yield name, f'no check has the id "{shorten(name)}": this weight does nothing', hint
 
 
 def _scoring(rubric: Rubric, problem: _Lines) -> Iterator[Problem]:

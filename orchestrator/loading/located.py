@@ -139,6 +139,7 @@ class _Frame:
     key: str | None = None
     duplicate: bool = False
     merging: bool = False
+    as_key: bool = False
     merged: list[tuple[dict[str, Any], Mark]] = field(default_factory=list)
 
 
@@ -161,22 +162,24 @@ class Builder:
 
     def open(self, value: dict[str, Any] | list[Any], line: int, anchor: str | None = None) -> None:
         """A mapping or list begins."""
-        if self._expects_key():
-            self._set_key(Scalar("(a list or mapping)", "", "a key must be text", hint="quote it"), line)
+        as_key = self._expects_key()
+        if as_key:
+            self._set_key(Scalar("", "(a list or mapping)"), line)
         if len(self._frames) >= MAX_DEPTH:
             raise AuthoringError(
                 Problem(self.file, line, "", f"nested more than {MAX_DEPTH} levels deep", "flatten it")
             )
         mark = Mark(line)
         mark.items = {} if isinstance(value, dict) else []
-        self._frames.append(_Frame(value, mark, anchor))
+        self._frames.append(_Frame(value, mark, anchor, as_key=as_key))
 
     def close(self) -> None:
         """The innermost mapping or list ends."""
         frame = self._frames.pop()
         for value, mark in frame.merged:
             _merge(frame, value, mark)
-        self._add(frame.value, frame.mark, frame.size, frame.anchor)
+        if not frame.as_key:
+            self._add(frame.value, frame.mark, frame.size, frame.anchor)
 
     def scalar(self, scalar: Scalar, line: int, anchor: str | None = None) -> None:
         """A scalar: a key where a mapping waits for one, a value otherwise."""
@@ -186,7 +189,7 @@ class Builder:
                 self._anchors[anchor] = (scalar.value, line, 1)
             return
         if scalar.fault:
-            self.faults.append(Problem(self.file, line, show_path(self.path()), scalar.fault, scalar.hint))
+            self._fault(line, scalar.fault, scalar.hint)
         if scalar.doubt:
             self.doubts.append(Problem(self.file, line, show_path(self.path()), scalar.doubt, scalar.hint))
         mark = line if scalar.written is None else Mark(line, scalar.written)
@@ -222,6 +225,9 @@ class Builder:
         for frame in self._frames:
             yield len(frame.value) if isinstance(frame.value, list) else frame.key or ""
 
+    def _fault(self, line: int, message: str, hint: str) -> None:
+        self.faults.append(Problem(self.file, line, show_path(self.path()), message, hint))
+
     def _expects_key(self) -> bool:
         return (
             bool(self._frames) and isinstance(self._frames[-1].value, dict) and self._frames[-1].key is None
@@ -233,14 +239,13 @@ class Builder:
         frame.key = key
         frame.merging = scalar.merge
         frame.duplicate = key in frame.value and not scalar.merge
-        path = show_path(self.path())
         if frame.duplicate:
-            first = frame.mark.keys[key]
+            first = frame.mark.keys.get(key, line)
             message = f'key "{shorten(key)}" is given twice, on line {first} and on line {line}'
-            self.faults.append(Problem(self.file, line, path, message, "keep one of them"))
+            self._fault(line, message, "keep one of them")
         elif scalar.written is not None:
             message = f"the key {shorten(key)} is not text to YAML"
-            self.faults.append(Problem(self.file, line, path, message, f'quote it: "{shorten(key)}"'))
+            self._fault(line, message, f'quote it: "{shorten(key)}"')
         if not frame.duplicate and not frame.merging:
             frame.mark.keys[key] = line
 

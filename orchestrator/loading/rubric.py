@@ -12,9 +12,9 @@ import yaml
 from orchestrator.documents.rubric import Rubric
 from orchestrator.errors import AuthoringError, Problem
 from orchestrator.loading.explain import explain, missing_kind, unknown_kind
+from orchestrator.loading.lint import unknown_weights
 from orchestrator.loading.located import Located
 from orchestrator.loading.texts import parse_document, read_document
-from orchestrator.loading.words import did_you_mean
 from orchestrator.schemas import RubricSchema, core
 
 _BREAKS = "\x85\u2028\u2029"
@@ -41,7 +41,7 @@ def rubric_of(doc: Located, schemas: RubricSchema | None = None) -> Rubric:
     schemas = schemas or core()
     found = doc.everything(_problems(doc, schemas))
     if found:
-        raise AuthoringError(doc.everything([*found, *dangling_weights(doc)]))
+        raise AuthoringError(doc.everything([*found, *_dangling_weights(doc)]))
     return Rubric.model_validate(doc.data)
 
 
@@ -51,13 +51,10 @@ def dump_rubric(rubric: Rubric) -> str:
     data["checks"] = [dict(check) for check in data["checks"]]
     if bundles := data.get("applicable_bundles"):
         data["applicable_bundles"] = list(bundles)
-    readable = not any(c in _characters(data) for c in _BREAKS)
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=readable, width=100)
-    return text
-
-
-def _characters(data: Any) -> str:
-    return json.dumps(data, ensure_ascii=False)
+    text = json.dumps(data, ensure_ascii=False)
+    readable = not any(c in text for c in _BREAKS)
+    written: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=readable, width=100)
+    return written
 
 
 def _problems(doc: Located, schemas: RubricSchema) -> Iterator[Problem]:
@@ -102,15 +99,12 @@ def _double_ids(doc: Located) -> Iterator[Problem]:
         first.setdefault(name, number)
 
 
-def dangling_weights(doc: Located) -> Iterator[Problem]:
+def _dangling_weights(doc: Located) -> Iterator[Problem]:
     """Weights for ids that no check has: refused by validate, named by check and run (C-24)."""
     scoring = doc.data.get("scoring") if isinstance(doc.data, dict) else None
     weights = scoring.get("weights") if isinstance(scoring, dict) else None
     if not isinstance(weights, dict):
         return
     ids = {check["id"] for _, check in _checks(doc) if isinstance(check.get("id"), str)}
-    for name in weights:
-        if name not in ids:
-            hint = did_you_mean(name, ids) if ids else "give the check this id, or remove the weight"
-            path = ("scoring", "weights", name)
-            yield doc.problem(path, f'no check has the id "{name}": this weight does nothing', hint, key=True)
+    for name, message, hint in unknown_weights(weights, ids):
+        yield doc.problem(("scoring", "weights", name), message, hint, key=True)

@@ -10,7 +10,7 @@ from orchestrator.loading import lint, parse_document, rubric_of
 def advice(checks: str, scoring: str) -> list[str]:
     text = f'id: a\nversion: "1.0"\nchecks:\n  - {checks}\nscoring: {scoring}\n'
     doc = parse_document(text, "a.yaml")
-    return [str(p) for p in lint(rubric_of(doc), doc).advice]
+    return [str(p) for p in lint(rubric_of(doc), doc).warnings]
 
 
 TEXT = "{id: a, kind: must_contain_any, values: [x]}"
