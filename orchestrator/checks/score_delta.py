@@ -14,20 +14,16 @@ from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import Any
 
-from orchestrator.analyzers import Analyzer, AnalyzerError, Finding, Measurement, OptionError
-from orchestrator.analyzers import delta as matching
+from orchestrator.analyzers import Analyzer, AnalyzerError, Measurement, OptionError
 from orchestrator.analyzers.measurement import is_number, option
-from orchestrator.analyzers.suppressions import Suppression
-from orchestrator.analyzers.suppressions import added as added_suppressions
 from orchestrator.checks.causes import cause_of, clip, last_words, printable
-from orchestrator.contract import ChangedFile, Check, Context, Judge, Step, StepResult
+from orchestrator.checks.comparison import Comparison, compare, facts_of, sentence
+from orchestrator.contract import Check, Context, Judge, Step, StepResult
 from orchestrator.errors import TaskInvalid
 from orchestrator.evidence import UnknownProfile, describe
 from orchestrator.outcomes import CheckOutcome, failed, passed, skipped
 from sandboxes.spec import Command
 
-ROWS_KEPT = 50
-"""Findings of each kind listed in an outcome."""
 ALLOWANCES = ("suppressions", "deletions")
 TOLERANCE = 1e-9
 """Relative: 0.3 - 0.1 meets 0.2."""
@@ -94,32 +90,6 @@ class _Ask:
 
 
 @dataclass(frozen=True)
-class _Comparison:
-    """Both measurements, and what is counted back before they are compared."""
-
-    before: Measurement
-    after: Measurement
-    findings: matching.Delta | None
-    joined: int
-    """Findings in files that were not analysed before: they balance those gone with other files."""
-    suppressed: tuple[Suppression, ...]
-    hidden: int
-    """New suppressions that must be counted back."""
-    deletions_allowed: bool
-
-    @property
-    def gone(self) -> int:
-        """Findings counted back because their files left the analysed set."""
-        if self.findings is None or self.deletions_allowed:
-            return 0
-        return max(0, len(self.findings.gone) - self.joined)
-
-    @property
-    def delta(self) -> float:
-        return self.after.improvement_over(self.before) - self.hidden - self.gone
-
-
-@dataclass(frozen=True)
 class _Contest:
     """One check on one trial's rooms."""
 
@@ -147,7 +117,8 @@ class _Contest:
                 raise TaskInvalid(f"the baseline cannot be compared with this run: {mismatch}")
         else:
             before = replace(after, value=before, counts={}, findings=None, files=None)
-        return self._settled(self._compared(before, after), results)
+        compared = compare(self.ask.analyzer, before, after, self.judge.changed(), self.ask.allow)
+        return self._settled(compared, results)
 
     def _baseline(self, steps: tuple[Step, ...]) -> Measurement | float:
         """Measured on the before state, a number, or a stored measurement (C-12)."""
@@ -191,30 +162,13 @@ class _Contest:
         touched = [c.path for c in self.judge.changed() if {c.path, c.old_path} & paths]
         return ", ".join(printable(path) for path in touched)
 
-    def _compared(self, before: Measurement, after: Measurement) -> _Comparison:
-        changes = self.judge.changed()
-        findings, joined = None, 0
-        if before.findings is not None and after.findings is not None:
-            findings = _matched(before, after, changes)
-            if before.files is not None:
-                renamed = {c.path for c in changes if c.status == "renamed" and c.old_path in before.files}
-                known = before.files | renamed
-                joined = sum(f.path not in known for f in findings.new)
-        syntax = getattr(self.ask.analyzer, "suppresses", None)
-        suppressed = added_suppressions(changes, syntax) if syntax else ()
-        defeated = getattr(self.ask.analyzer, "sees_suppressed", False) or "suppressions" in self.ask.allow
-        hidden = 0 if defeated else len(suppressed)
-        return _Comparison(
-            before, after, findings, joined, suppressed, hidden, "deletions" in self.ask.allow
-        )
-
-    def _settled(self, compared: _Comparison, results: tuple[StepResult, ...]) -> CheckOutcome:
+    def _settled(self, compared: Comparison, results: tuple[StepResult, ...]) -> CheckOutcome:
         delta, minimum = compared.delta, self.ask.minimum
         meets = delta >= minimum - TOLERANCE * max(1.0, abs(minimum))
         score = delta / minimum if minimum > 0 else float(meets)
         score = 1.0 if meets else min(1.0, max(0.0, score))
-        facts = describe(results[-1]) | {"end": "graded"} | _facts(compared, minimum, self.ask.allow)
-        reason = _sentence(self.ask.analyzer.name, compared, minimum)
+        facts = describe(results[-1]) | {"end": "graded"} | facts_of(compared, minimum)
+        reason = sentence(self.ask.analyzer.name, compared, minimum)
         if meets:
             return passed(self.check, reason, score, **facts)
         return failed(self.check, reason, score, **facts, cause="delta_too_small")
@@ -235,96 +189,3 @@ class _Contest:
 
     def _failed(self, cause: str, reason: str) -> CheckOutcome:
         return failed(self.check, reason, end="graded", cause=cause)
-
-
-def _matched(
-    before: Measurement, after: Measurement, changes: tuple[ChangedFile, ...]
-) -> matching.Delta:
-    renames = {c.old_path: c.path for c in changes if c.status == "renamed" and c.old_path is not None}
-    old_side = {c.old_path or c.path: c.before for c in changes}
-    new_side = {c.path: c.after for c in changes}
-    left: set[str] = set()
-    if before.files is not None and after.files is not None:
-        left = {path for path in before.files if renames.get(path, path) not in after.files}
-    return matching.compare(
-        _with_content(before.findings or (), old_side),
-        _with_content(after.findings or (), new_side),
-        renames=renames,
-        left=left,
-        line_map=matching.line_map({c.old_path or c.path: (c.before, c.after) for c in changes}),
-    )
-
-
-def _with_content(
-    findings: tuple[Finding, ...], texts: Mapping[str, bytes | None]
-) -> list[Finding]:
-    """Source lines for findings in files the change touches; elsewhere both sides are equal anyway."""
-    lines = {path: text.splitlines() for path, text in texts.items() if text is not None}
-    found = []
-    for finding in findings:
-        source = lines.get(finding.path, [])
-        if 0 < finding.line <= len(source):
-            finding = replace(finding, content=matching.squeezed(source[finding.line - 1]))
-        found.append(finding)
-    return found
-
-
-def _facts(compared: _Comparison, minimum: float, allow: frozenset[str]) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "tool": compared.after.tool,
-        "tool_version": compared.after.tool_version,
-        "unit": compared.after.unit,
-        "higher_is_better": compared.after.higher_is_better,
-        "before": compared.before.value,
-        "after": compared.after.value,
-        "delta": compared.delta,
-        "min_delta": minimum,
-        "counts": {"before": dict(compared.before.counts), "after": dict(compared.after.counts)},
-        "allow": sorted(allow),
-        "suppressed": [f"{printable(s.path)}:{s.line}: {s.text}" for s in compared.suppressed[:ROWS_KEPT]],
-        "counted_back": {"suppressions": compared.hidden, "files_left": compared.gone},
-        "measurement": compared.after.to_json(),
-    }
-    if compared.findings is not None:
-        found = compared.findings
-        facts |= {
-            "matched": {
-                "fixed": len(found.fixed),
-                "new": len(found.new),
-                "unchanged": len(found.unchanged),
-                "moved": len(found.moved),
-                "gone": len(found.gone),
-            },
-            "fixed": _rows(found.fixed),
-            "new": _rows(found.new),
-            "gone": _rows(found.gone),
-            "files_left": sorted({printable(f.path) for f in found.gone})[:ROWS_KEPT],
-        }
-    return facts
-
-
-def _rows(findings: tuple[Finding, ...]) -> list[list[Any]]:
-    return [
-        [printable(f.path), f.line, f.rule, f.severity, clip(printable(f.message), 200)]
-        for f in findings[:ROWS_KEPT]
-    ]
-
-
-def _sentence(tool: str, compared: _Comparison, minimum: float) -> str:
-    text = (
-        f"{tool}: {_plain(compared.before.value)} {compared.after.unit} before, "
-        f"{_plain(compared.after.value)} after, delta {compared.delta:+.10g} (at least {_plain(minimum)})"
-    )
-    if compared.findings is not None:
-        found = compared.findings
-        text += f"; {len(found.fixed)} fixed, {len(found.new)} new, {len(found.unchanged)} unchanged"
-    if compared.gone:
-        text += f"; {compared.gone} counted back for files that are not analysed any more"
-    if compared.suppressed:
-        counted = "counted back" if compared.hidden else "not counted back"
-        text += f"; {len(compared.suppressed)} new suppressions, {counted}"
-    return text
-
-
-def _plain(value: float) -> str:
-    return f"{value:.10g}"
