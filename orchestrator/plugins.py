@@ -74,6 +74,29 @@ class Group(Mapping[str, Any]):
         return len(self.plugins)
 
 
+class Instances(Mapping[str, Any]):
+    """The plug-ins of a group, each built from its class when it is first looked up, and then kept."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._built:
+            thing = self._group[name]
+            self._built[name] = thing() if inspect.isclass(thing) else thing
+        return self._built[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._group
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._group)
+
+    def __len__(self) -> int:
+        return len(self._group)
+
+
 @dataclass(frozen=True)
 class Registry:
     """Everything that is installed. Made once by the command, then passed along; tests build their own."""
@@ -98,10 +121,10 @@ class Registry:
     def executors(self) -> tuple[CheckExecutor, ...]:
         """Every check executor, built, in the order in which checks are offered to them (rule 49).
 
-        An executor whose constructor has a parameter named `analyzers` is given that group (rule 149).
+        An executor whose constructor has a parameter named `analyzers` is given them, by tool (rule 149).
         Raises AuthoringError naming the plug-in that cannot be built.
         """
-        services = {"analyzers": self.analyzers}
+        services = {"analyzers": Instances(self.analyzers)}
         return tuple(_built(self.checks.plugins[n], self.checks[n], services) for n in self.checks)
 
     @property

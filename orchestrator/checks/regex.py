@@ -27,6 +27,7 @@ from orchestrator.checks.regex_worker import (
     attempt,
 )
 from orchestrator.checks.regex_workers import Workers
+from orchestrator.checks.responses import quoted
 
 BUDGET = 400_000_000
 """Steps a match in this process may take at worst; measured at 0.5 to 2.1 ns each."""
@@ -106,8 +107,9 @@ def _limit_here(pattern: str, length: int) -> int:
 
 
 def _said(answer: str, pattern: str, detail: str) -> str:
+    named = f"pattern {quoted(pattern, most=400)}"
     if answer == COMPILE_ERROR:
-        return f"pattern {pattern!r} does not compile: {detail}"
+        return f"{named} does not compile: {detail}"
     if answer == UNSUPPORTED:
-        return f"pattern {pattern!r} is not supported: {detail}"
-    return f"pattern {pattern!r} gave no answer within its limits: {detail or 'match limit exceeded'}"
+        return f"{named} is not supported: {detail}"
+    return f"{named} gave no answer within its limits: {detail or 'match limit exceeded'}"

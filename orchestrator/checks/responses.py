@@ -41,3 +41,13 @@ def valid(text: str) -> bool:
 def folded(text: str) -> str:
     """Full Unicode case folding (ß is ss), without any change of normalisation form (C-51)."""
     return text.casefold()
+
+
+def quoted(text: str, most: int = 80) -> str:
+    """An author's text for a reason: as it was written, on one line, cut when it is long.
+
+    >>> print(quoted("a\\d+\\n"), quoted("x" * 9, most=5))
+    "a\\d+\\n" "xx..."
+    """
+    line = text.replace("\n", "\\n").replace("\r", "\\r")
+    return f'"{line}"' if len(line) <= most else f'"{line[: most - 3]}..."'

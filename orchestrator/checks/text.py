@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.checks.responses import NotText, folded, text_of, valid
+from orchestrator.checks.responses import NotText, folded, quoted, text_of, valid
 from orchestrator.contract import Check, Context
 from orchestrator.outcomes import CheckOutcome, failed, passed
 
@@ -104,7 +104,7 @@ def _texts(check: Check, field: str) -> list[str]:
 
 
 def _shown(values: list[str], most: int = 3) -> str:
-    """The first few values, quoted and bounded, for a reason."""
-    quoted = ", ".join(repr(v if len(v) <= 80 else v[:77] + "...") for v in values[:most])
+    """The first few values, for a reason."""
+    first = ", ".join(quoted(value) for value in values[:most])
     more = len(values) - most
-    return f"{quoted} and {more} more" if more > 0 else quoted
+    return f"{first} and {more} more" if more > 0 else first

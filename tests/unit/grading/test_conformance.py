@@ -57,3 +57,7 @@ def test_the_schemas_have_an_id_of_their_own() -> None:
         identity = json.loads(file.read_text(encoding="utf-8")).get("$id", "")
 
         assert identity and "drupal" not in identity, file.name
+
+
+def test_the_page_says_that_checks_see_form_and_state_and_not_truth() -> None:
+    assert "the form of a text and the state of a room, not whether what the text says is true" in PAGE

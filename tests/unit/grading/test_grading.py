@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.contract import Context
+from orchestrator.documents.benchmark import Environment, Task
 from orchestrator.errors import TaskInvalid
 from orchestrator.grading import verdict_json
 from orchestrator.outcomes import CheckOutcome
@@ -332,7 +333,7 @@ def test_suggestions_come_from_failed_checks_alone(rubric: Any, grade: Any, stub
         executors=(stub("probe", EngineGone("x")), *_text()),
     )
 
-    assert verdict.suggestions == ("[polite] contains none of 'sorry'",)
+    assert verdict.suggestions == ('[polite] contains none of "sorry"',)
 
 
 def test_the_json_of_a_verdict_has_exactly_the_agreed_shape(rubric: Any, grade: Any, stub: Any) -> None:
@@ -343,7 +344,7 @@ def test_the_json_of_a_verdict_has_exactly_the_agreed_shape(rubric: Any, grade: 
     assert list(shown) == ["rubric", "score", "passed", "reason", "outcomes", "skipped", "warnings"]
     assert shown["rubric"] == "rubric/r@1.0"
     assert shown["outcomes"] == [
-        {"id": "s", "kind": "must_contain_any", "score": 1.0, "passed": True, "reason": "contains 'sorry'"}
+        {"id": "s", "kind": "must_contain_any", "score": 1.0, "passed": True, "reason": 'contains "sorry"'}
     ]
     assert set(shown["skipped"][0]) == {"id", "kind", "reason"}
 
@@ -359,7 +360,7 @@ def test_a_bad_rule_does_not_stop_the_others(rubric: Any, grade: Any) -> None:
     verdict = grade(rubric({"kind": "regex", "patterns": ["("]}, SORRY, combine="any_pass"), "sorry")
 
     assert verdict.passed
-    assert "'(' does not compile" in verdict.outcomes[0].reason
+    assert '"(" does not compile' in verdict.outcomes[0].reason
 
 
 def test_a_verdict_cannot_be_changed(rubric: Any, grade: Any) -> None:
@@ -369,6 +370,27 @@ def test_a_verdict_cannot_be_changed(rubric: Any, grade: Any) -> None:
         verdict.score = 1.0
     with pytest.raises(AttributeError):
         verdict.outcomes[0].score = 1.0
+
+
+def test_attaching_a_rubric_executes_nothing_until_a_grader_or_a_room_asks_for_it() -> None:
+    ref = "rubric/r@1.0"
+
+    assert not Task(id="q", rubric_ref=ref).grades_rubric
+    assert Task(id="q", rubric_ref=ref, graders=("rubric_checks",)).grades_rubric
+    assert Task(id="q", rubric_ref=ref, environment=Environment(host=True)).grades_rubric
+    assert not Task(id="q", rubric_ref=ref, environment=Environment(host=True), graders=()).grades_rubric
+
+
+def test_many_questions_share_a_rubric_and_others_have_their_own(rubric: Any, grade: Any) -> None:
+    resolve = store(
+        rubric(SORRY, id="tone"), rubric({"kind": "must_contain_any", "values": ["42"]}, id="fact")
+    )
+    questions = {"Q1": "rubric/tone@1.0", "Q2": "rubric/tone@1.0", "Q3": "rubric/fact@1.0"}
+
+    verdicts = {name: grade(resolve(ref), "so sorry") for name, ref in questions.items()}
+
+    assert {name: v.rubric for name, v in verdicts.items()} == questions
+    assert [v.passed for v in verdicts.values()] == [True, True, False]
 
 
 def test_an_unknown_set_of_executors_is_refused(rubric: Any, grade: Any) -> None:

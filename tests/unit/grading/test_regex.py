@@ -47,7 +47,7 @@ def test_every_row_gets_pcres_own_answer(row: dict[str, str], engine: Regex) -> 
     with pytest.raises(PatternError) as caught:
         engine.search(row["pattern"], row["flags"], row["text"])
 
-    assert repr(row["pattern"]) in str(caught.value)
+    assert row["pattern"] in str(caught.value)
     assert time.monotonic() - begun < 5
 
 
@@ -66,7 +66,7 @@ def test_any_is_the_default_and_all_wants_every_pattern() -> None:
 
     assert judged("foo", patterns=patterns).passed
     assert not judged("foo", patterns=patterns, mode="all").passed
-    assert "'bar'" in judged("foo", patterns=patterns, mode="all").reason
+    assert '"bar"' in judged("foo", patterns=patterns, mode="all").reason
     assert judged("barfoo", patterns=patterns, mode="all").passed
 
 
@@ -75,7 +75,7 @@ def test_a_pattern_that_does_not_compile_fails_the_check_even_beside_one_that_ma
     outcome = judged("foo", patterns=["foo", "(unclosed"], mode=mode)
 
     assert outcome.status == "failed"
-    assert "'(unclosed' does not compile" in outcome.reason
+    assert '"(unclosed" does not compile' in outcome.reason
 
 
 @pytest.mark.parametrize(

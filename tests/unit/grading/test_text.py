@@ -33,19 +33,19 @@ def test_one_value_found_is_enough() -> None:
     outcome = contains("We are sorry.", "apologize", "sorry")
 
     assert (outcome.passed, outcome.score) == (True, 1.0)
-    assert "'sorry'" in outcome.reason
+    assert '"sorry"' in outcome.reason
 
 
 def test_no_value_found_fails_and_says_what_was_looked_for() -> None:
     outcome = contains("Tough luck.", "apologize", "sorry")
 
     assert (outcome.passed, outcome.score) == (False, 0.0)
-    assert "'apologize'" in outcome.reason
+    assert '"apologize"' in outcome.reason
 
 
 def test_one_forbidden_value_found_is_too_much_and_is_named() -> None:
     assert avoids("x = 1", "eval(", "exec(").passed
-    assert "'eval('" in avoids("x = eval('1')", "exec(", "eval(").reason
+    assert '"eval("' in avoids("x = eval('1')", "exec(", "eval(").reason
 
 
 def test_values_are_plain_text_and_never_patterns() -> None:
