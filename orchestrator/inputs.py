@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from orchestrator.agents import Agent
-from orchestrator.documents.benchmark import Benchmark, Config, PathSource, Task
+from orchestrator.documents.benchmark import Benchmark, Config, GitSource, PathSource, Task
 from orchestrator.documents.rubric import Rubric
 
 Resolve = Callable[[str], Rubric | None]
@@ -45,6 +46,8 @@ def of(
     def inputs(task: Task, agent: str) -> Mapping[str, str]:
         if task.id not in by_task:
             files = {name: digest(benchmark.root / path) for name, path in _files(task)}
+            if isinstance(task.source, GitSource):
+                files["source"] = commit(benchmark.root / task.source.url, task.source.ref)
             rubrics = _json(_rubrics(task.rubric_ref, resolve))
             by_task[task.id] = {**shared, **files, "rubrics": rubrics}
         return {**by_task[task.id], "agent": agents[agent].fingerprint(task)}
@@ -68,6 +71,25 @@ def digest(path: Path) -> str:
         return whole.hexdigest()
     except OSError:
         return "unreadable"
+
+
+def commit(folder: Path, ref: str) -> str:
+    """What `ref` means now in a local repository; the ref itself where that cannot be told (a URL: pin it
+    by its commit)."""
+    if not folder.is_dir():
+        return ref
+    command = [
+        "git",
+        "-C",
+        str(folder),
+        "rev-parse",
+        "--verify",
+        "-q",
+        "--end-of-options",
+        f"{ref}^{{commit}}",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ref
 
 
 def _files(task: Task) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 
@@ -15,11 +16,12 @@ from orchestrator.plan import Plan, TrialJob
 from orchestrator.scheduler import Crashed, Ending, Finished, LocalScheduler, NeverFits, Scheduler
 from orchestrator.store import Store
 from orchestrator.summary import KEPT, RunSummary, Standing, standings, summarise
-from sandboxes.errors import EngineGone
+from sandboxes.errors import EngineGone, SandboxError
 from sandboxes.protocol import Provider
 
 GIVE_UP_AFTER = 3
 """Trials in a row that lost the engine for good before no other is started."""
+_log = logging.getLogger(__name__)
 
 
 def execute(
@@ -49,7 +51,7 @@ def execute(
     Raises JournalFailed when records can no longer be kept.
     """
     stop = stop or Stop()
-    scheduler = scheduler or LocalScheduler(slots)
+    scheduler = scheduler or LocalScheduler.of_machine(slots)
     attempts = Attempts(
         attempt=attempt,
         tasks={task.id: task for task in benchmark.tasks},
@@ -60,7 +62,7 @@ def execute(
         retries=retries,
         wait=wait or BACK_OFF,
     )
-    with on_signals(stop), stop.calling(scheduler.stop, provider.evict_all):
+    with on_signals(stop), stop.calling(scheduler.stop, lambda: _close_rooms(provider)):
         return _carry_out(plan, attempts, scheduler)
 
 
@@ -87,6 +89,14 @@ def _carry_out(plan: Plan, attempts: Attempts, scheduler: Scheduler) -> RunSumma
     scheduler.run([job for job in plan.trials if job.trial not in found], work, done)
     trials = (job.trial for job in plan.trials)
     return summarise(trials, found, interrupted=attempts.stop.requested, kept=kept, gave_up=breaker.reason)
+
+
+def _close_rooms(provider: Provider) -> None:
+    """An engine that is gone has no rooms left to close, and the run is stopping anyway."""
+    try:
+        provider.evict_all()
+    except SandboxError:
+        _log.warning("some rooms may be left; proctor reap removes them", exc_info=True)
 
 
 def _settled(standing: Standing | None, job: TrialJob) -> bool:

@@ -5,6 +5,7 @@ Jobs and results are plain values, so that another engine can carry them past on
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -95,6 +96,12 @@ class LocalScheduler:
         self._memory = memory
         self._stopped = threading.Event()
         self._room = threading.Condition()
+
+    @classmethod
+    def of_machine(cls, slots: int = 1) -> LocalScheduler:
+        """Bounded by this machine: the cores that this process may use, and its physical memory."""
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return cls(slots, cpus=len(os.sched_getaffinity(0)), memory=memory)
 
     def run(self, jobs: Sequence[J], work: Callable[[J], R], on_done: Callable[[J, Ending[R]], None]) -> None:
         fitting = []

@@ -245,11 +245,16 @@ def _take_lock(path: Path) -> int:
         raise AuthoringError(f"{path} cannot be written: {error.strerror}; choose another --out") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip() or "unknown"
         os.close(lock)
         raise AuthoringError(
             f"{path} is in use by another proctor (process {holder}); let it end, or choose another --out"
+        ) from None
+    except OSError as error:
+        os.close(lock)
+        raise AuthoringError(
+            f"{path} cannot be locked: {error.strerror}; choose another --out, on a local disk"
         ) from None
     os.ftruncate(lock, 0)
     os.pwrite(lock, b"%d\n" % os.getpid(), 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from orchestrator import inputs
@@ -71,6 +73,21 @@ def test_names_modes_and_links_of_a_source_count_and_its_git_folder_does_not(wor
 
     assert len(set(seen)) == 4
     assert digests()["source"] == seen[-1]
+
+
+def test_a_branch_that_moved_counts(tmp_path):
+    def git(*words):
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.invalid"]
+        subprocess.run(["git", "-C", str(tmp_path), *who, *words], check=True, capture_output=True)
+
+    git("init", "-b", "main")
+    git("commit", "--allow-empty", "-m", "one")
+    before = inputs.commit(tmp_path, "main")
+    git("commit", "--allow-empty", "-m", "two")
+
+    assert len(before) == 40 and inputs.commit(tmp_path, "main") != before
+    assert inputs.commit(tmp_path, "nowhere") == "nowhere"
+    assert inputs.commit(tmp_path / "https:" / "host", "main") == "main"
 
 
 def test_a_rubric_that_a_rubric_refers_to_counts(world):

@@ -321,6 +321,22 @@ def test_ctrl_c_once_or_often_ends_the_run_in_order(session, number, times):
     assert runs.provider.open_rooms == 0
 
 
+def test_an_engine_that_is_gone_does_not_spoil_a_stop(session, caplog):
+    runs = session("a", "b")
+
+    class Provider:
+        name = "fake"
+
+        def evict_all(self):
+            raise EngineGone("socket gone")
+
+    stop = Stop()
+    stop.request()
+    summary = runs.run(passing, stop=stop, provider=Provider())
+
+    assert summary.exit_code == 130 and "proctor reap" in caplog.text
+
+
 def test_trouble_caused_by_stopping_is_called_interrupted(session):
     runs = session("a")
     stop = Stop()

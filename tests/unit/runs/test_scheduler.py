@@ -176,5 +176,15 @@ def test_a_failing_listener_stops_the_run_and_is_raised_with_nothing_left_runnin
     assert len(worked) <= 3
 
 
+def test_no_machine_has_endless_memory():
+    ends = []
+
+    LocalScheduler.of_machine(2).run(
+        [Job("a", memory=1 << 60)], lambda job: 1, lambda job, end: ends.append(end)
+    )
+
+    assert isinstance(ends[0], NeverFits)
+
+
 def test_no_jobs_are_soon_done():
     LocalScheduler(2).run([], lambda job: 1, lambda job, end: pytest.fail("nothing to end"))
