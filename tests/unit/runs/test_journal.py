@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator import journal
@@ -69,6 +69,7 @@ def test_a_torn_last_line_is_moved_aside_before_anything_is_added(tmp_path):
     assert keeper.torn == b"thr"
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(1, 7))
 def test_mending_never_touches_a_whole_line(tmp_path_factory, content, chunk):
     path = tmp_path_factory.mktemp("mend") / "records.jsonl"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.documents.benchmark import Task, TaskLimits
@@ -49,6 +49,7 @@ def test_ids_that_look_alike_stay_apart(other):
     assert len({i.lower() for i in ids}) == 2
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.text(min_size=1), st.text(min_size=1), st.integers(1, 99)), unique=True))
 def test_trial_ids_are_file_names_and_never_collide_whatever_the_case(triples):
     ids = [trial_id(*triple) for triple in triples]

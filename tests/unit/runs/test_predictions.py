@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.agents.predictions import Predictions
@@ -64,6 +64,7 @@ def test_line_ends_and_unicode_separators_inside_a_patch_survive(read):
     assert change(predictions, "a") == patch.encode()
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60).filter(lambda b: not set(b) & set(b'"\\') and min(b, default=32) > 31))
 def test_bytes_that_are_not_utf8_survive(tmp_path_factory, raw):
     path = tmp_path_factory.mktemp("preds") / "p.jsonl"

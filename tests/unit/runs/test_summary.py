@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.summary import STATUSES, Standing, standings, summarise
@@ -47,6 +47,7 @@ def test_trials_outside_the_plan_do_not_count():
     assert summarise(["a"], {"a": standing("passed"), "old": standing("failed")}).planned == 1
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), st.sampled_from(STATUSES)), st.sets(st.text()))
 def test_the_counts_are_exclusive_and_add_up_to_the_plan(found, more):
     planned = set(found) | more
