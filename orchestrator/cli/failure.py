@@ -19,6 +19,7 @@ from orchestrator.errors import (
     AuthoringError,
     TaskInvalid,
 )
+from orchestrator.journal import JournalFailed
 from sandboxes.errors import SandboxError
 
 USERS_FILES = frozenset(
@@ -34,6 +35,8 @@ USERS_FILES = frozenset(
     )
 )
 """A file error that whoever typed the command can mend; others (a full disk) are the machine's."""
+MACHINES = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE))
+"""Trouble of the machine even where no file is named."""
 
 
 def tell(error: BaseException) -> int:
@@ -53,7 +56,10 @@ def tell(error: BaseException) -> int:
     if isinstance(error, SandboxError):
         say(f"{error} ({error.end}). `proctor doctor` tells what this machine has and what is missing.")
         return EXIT_INFRASTRUCTURE
-    if isinstance(error, OSError) and error.filename is not None:
+    if isinstance(error, JournalFailed):
+        say(f"{error}; what was recorded before is kept, --resume goes on from there")
+        return EXIT_INFRASTRUCTURE
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in MACHINES):
         return file_trouble(error)
     return our_own(error)
 
@@ -74,7 +80,7 @@ def quiet_pipe() -> int:
 
 
 def file_trouble(error: OSError) -> int:
-    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)
+    name = "cannot write" if error.filename is None else os.fsdecode(error.filename)
     say(f"{name}: {(error.strerror or str(error)).lower()}")
     return EXIT_AUTHOR if error.errno in USERS_FILES else EXIT_INFRASTRUCTURE
 
