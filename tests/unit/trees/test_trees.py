@@ -171,7 +171,7 @@ def _apply_delta(entries: list[Entry], changed: list[Entry], removed: list[bytes
     return room
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(files(), files())
 def test_diff_then_apply_and_delta_give_the_other_tree(
     shared: TreeStore, before: list[Entry], after: list[Entry]
@@ -189,7 +189,7 @@ def test_diff_then_apply_and_delta_give_the_other_tree(
         assert shared.apply(new, patch, reverse=True) == old
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(files(), files(), st.data())
 def test_a_damaged_patch_applies_whole_or_not_at_all(
     shared: TreeStore, before: list[Entry], after: list[Entry], data: st.DataObject
