@@ -73,7 +73,11 @@ def _carry_out(plan: Plan, attempts: Attempts, scheduler: Scheduler) -> RunSumma
     breaker = _Breaker(scheduler.stop)
 
     def work(job: TrialJob) -> Standing:
-        record = attempts.run(job)
+        try:
+            record = attempts.run(job)
+        except BaseException:
+            attempts.stop.request()  # before this worker takes another job: nothing can be recorded any more
+            raise
         breaker.saw(record)
         return Standing.of(record)
 
@@ -83,7 +87,6 @@ def _carry_out(plan: Plan, attempts: Attempts, scheduler: Scheduler) -> RunSumma
         elif isinstance(ending, NeverFits):
             found[job.trial] = Standing.of(attempts.refuse(job, ending.reason))
         elif isinstance(ending, Crashed):
-            attempts.stop.request()
             raise ending.error
 
     scheduler.run([job for job in plan.trials if job.trial not in found], work, done)
