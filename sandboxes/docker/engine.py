@@ -1,4 +1,4 @@
-"""The engine's calls we need, each with its failures translated. One client per thread, made on first use."""
+"""The engine's calls we need, each with its failures translated. A client serves one call at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from docker.errors import NotFound
 from docker.utils import kwargs_from_env
 
 from sandboxes.docker.failure import CREATING, STARTING, translated
-from sandboxes.errors import EngineGone, ImageUnavailable, ProvisionFailed, SandboxLost
+from sandboxes.errors import EngineGone, ImageUnavailable, ProvisionFailed, SandboxError, SandboxLost
 
 ANSWER_WITHIN = 120
 """Seconds the engine may take to answer one call before it counts as gone."""
@@ -33,8 +33,7 @@ class Engine:
 
     def __init__(self, address: str | None = None) -> None:
         self.address = address or os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET
-        self._local = threading.local()
-        self._clients: list[docker.APIClient] = []
+        self._idle: list[docker.APIClient] = []
         self._lock = threading.Lock()
 
     @property
@@ -43,17 +42,26 @@ class Engine:
         parts = urlsplit(self.address)
         return parts.scheme == "unix" and Path(parts.path).is_socket()
 
-    @property
-    def client(self) -> Any:
-        """This thread's own `docker.APIClient` (whose published types lack half of what we call)."""
-        client = getattr(self._local, "client", None)
-        if client is None:
-            with translated("connecting", EngineGone):
-                client = self._connect()
-            self._local.client = client
-            with self._lock:
-                self._clients.append(client)
-        return client
+    @contextmanager
+    def _asking(self, doing: str, otherwise: type[SandboxError]) -> Iterator[Any]:
+        """A client that is nobody else's meanwhile (a `docker.APIClient`, whose published types lack half of
+        what we call), with its failures translated."""
+        with translated(doing, otherwise):
+            client = self._borrow()
+            try:
+                yield client
+            finally:
+                if self.address.startswith("unix:"):
+                    # the SDK (7.2) never uses such a connection again for another address, and keeps 25
+                    client.close()
+                with self._lock:
+                    self._idle.append(client)
+
+    def _borrow(self) -> Any:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return self._connect()
 
     def _connect(self) -> docker.APIClient:
         settings: dict[str, Any] = {}
@@ -63,37 +71,36 @@ class Engine:
         return docker.APIClient(**settings, version="auto", timeout=ANSWER_WITHIN)
 
     def close(self) -> None:
-        """Give back every thread's client. Idempotent."""
+        """Give back all clients. Idempotent."""
         with self._lock:
-            clients, self._clients = self._clients, []
-        self._local = threading.local()
+            clients, self._idle = self._idle, []
         for client in clients:
             client.close()
 
     @cached_property
     def info(self) -> Mapping[str, Any]:
         """What the engine says about itself (asked once)."""
-        with translated("asking for its version", EngineGone):
-            return dict(self.client.info())
+        with self._asking("asking for its version", EngineGone) as client:
+            return dict(client.info())
 
     # containers
 
     def create(self, name: str, config: Mapping[str, Any]) -> str:
         """Make a container; its id. Raises ImageUnavailable, ProvisionFailed."""
-        with translated(CREATING, ProvisionFailed):
-            return str(self.client.create_container_from_config(dict(config), name)["Id"])
+        with self._asking(CREATING, ProvisionFailed) as client:
+            return str(client.create_container_from_config(dict(config), name)["Id"])
 
     def start(self, container: str) -> None:
         """Raises failure.CannotExecute when only this command cannot be started; ProvisionFailed."""
-        with translated(STARTING, ProvisionFailed):
-            self.client.start(container)
+        with self._asking(STARTING, ProvisionFailed) as client:
+            client.start(container)
 
     @contextmanager
     def attached(self, container: str, stdin: bool) -> Iterator[Any]:
         """The raw socket of the container's streams, open before it starts so that nothing is missed."""
-        with translated("attaching to a container", SandboxLost):
+        with self._asking("attaching to a container", SandboxLost) as client:
             wanted = {"stdout": 1, "stderr": 1, "stream": 1, "stdin": int(stdin)}
-            wrapper = self.client.attach_socket(container, params=wanted)
+            wrapper = client.attach_socket(container, params=wanted)
         try:
             yield getattr(wrapper, "_sock", wrapper)
         finally:
@@ -104,34 +111,34 @@ class Engine:
 
     def inspect(self, container: str) -> Mapping[str, Any]:
         """The container's state and settings. Raises SandboxLost when it is not there any more."""
-        with translated("looking at a container", SandboxLost):
-            return dict(self.client.inspect_container(container))
+        with self._asking("looking at a container", SandboxLost) as client:
+            return dict(client.inspect_container(container))
 
     def kill(self, container: str) -> None:
         """Kill PID 1, and with it all. A container that is not running any more is no error."""
-        with translated("killing a container", _NotRunning):
+        with self._asking("killing a container", _NotRunning) as client:
             try:
-                self.client.kill(container)
+                client.kill(container)
             except NotFound:
                 return
 
     def remove(self, container: str) -> None:
         """Remove it with its anonymous volumes, killing it if need be. One that is gone is no error."""
-        with translated("removing a container", _NotRunning):
+        with self._asking("removing a container", _NotRunning) as client:
             try:
-                self.client.remove_container(container, v=True, force=True)
+                client.remove_container(container, v=True, force=True)
             except NotFound:
                 return
 
     def containers(self, label: str) -> list[Mapping[str, Any]]:
         """All containers, running or not, that carry a label ("name" or "name=value")."""
-        with translated("listing containers", EngineGone):
-            return list(self.client.containers(all=True, filters={"label": [label]}))
+        with self._asking("listing containers", EngineGone) as client:
+            return list(client.containers(all=True, filters={"label": [label]}))
 
     def events(self, container: str, since: float, until: float) -> frozenset[str]:
         """What befell it between two times (Unix seconds), as the engine tells: "start", "kill", "die"."""
-        with translated("asking what happened to a container", SandboxLost):
-            stream = self.client.events(
+        with self._asking("asking what happened to a container", SandboxLost) as client:
+            stream = client.events(
                 since=f"{since:.9f}", until=f"{until:.9f}", filters={"container": [container]}, decode=True
             )
             try:
@@ -143,16 +150,16 @@ class Engine:
 
     def put_archive(self, container: str, path: str, data: IO[bytes] | bytes) -> None:
         """Unpack a tar below `path`. Raises SandboxLost."""
-        with translated("writing files", SandboxLost):
-            self.client.put_archive(container, path, data)
+        with self._asking("writing files", SandboxLost) as client:
+            client.put_archive(container, path, data)
 
     @contextmanager
     def get_archive(self, container: str, path: str) -> Iterator[Iterable[bytes] | None]:
         """The tar of what is at `path`, in chunks; None when nothing is there."""
         stream = None
-        with translated("reading files", SandboxLost):
+        with self._asking("reading files", SandboxLost) as client:
             try:
-                stream, _ = self.client.get_archive(container, path)
+                stream, _ = client.get_archive(container, path)
             except NotFound:
                 pass
             try:
@@ -163,40 +170,40 @@ class Engine:
 
     def stat(self, container: str, path: str | bytes) -> Mapping[str, Any] | None:
         """Name, mode (Go's bits) and size of what is at `path`, its last link not followed; or None."""
-        with translated("looking at a file", SandboxLost):
-            url = self.client._url("/containers/{0}/archive", container)
-            answer = self.client.head(url, params={"path": path}, timeout=ANSWER_WITHIN)
+        with self._asking("looking at a file", SandboxLost) as client:
+            url = client._url("/containers/{0}/archive", container)
+            answer = client.head(url, params={"path": path}, timeout=ANSWER_WITHIN)
             if answer.status_code == 404:
                 return None
-            self.client._raise_for_status(answer)
+            client._raise_for_status(answer)
             told = answer.headers["X-Docker-Container-Path-Stat"]
             return dict(json.loads(base64.b64decode(told)))
 
     def create_volume(self, name: str, labels: Mapping[str, str]) -> None:
         """Raises ProvisionFailed."""
-        with translated("making a volume", ProvisionFailed):
-            self.client.create_volume(name, labels=dict(labels))
+        with self._asking("making a volume", ProvisionFailed) as client:
+            client.create_volume(name, labels=dict(labels))
 
     def remove_volume(self, name: str) -> None:
         """One that is gone is no error."""
-        with translated("removing a volume", SandboxLost):
+        with self._asking("removing a volume", SandboxLost) as client:
             try:
-                self.client.remove_volume(name, force=True)
+                client.remove_volume(name, force=True)
             except NotFound:
                 return
 
     def volumes(self, label: str) -> list[Mapping[str, Any]]:
-        with translated("listing volumes", EngineGone):
-            return list(self.client.volumes(filters={"label": [label]})["Volumes"] or [])
+        with self._asking("listing volumes", EngineGone) as client:
+            return list(client.volumes(filters={"label": [label]})["Volumes"] or [])
 
     def networks(self, label: str) -> list[Mapping[str, Any]]:
-        with translated("listing networks", EngineGone):
-            return list(self.client.networks(filters={"label": [label]}))
+        with self._asking("listing networks", EngineGone) as client:
+            return list(client.networks(filters={"label": [label]}))
 
     def remove_network(self, network: str) -> None:
-        with translated("removing a network", SandboxLost):
+        with self._asking("removing a network", SandboxLost) as client:
             try:
-                self.client.remove_network(network)
+                client.remove_network(network)
             except NotFound:
                 return
 
@@ -204,36 +211,34 @@ class Engine:
 
     def image(self, ref: str) -> Mapping[str, Any] | None:
         """An image the engine holds; None when it does not."""
-        with translated("looking for an image", EngineGone):
+        with self._asking("looking for an image", EngineGone) as client:
             try:
-                return dict(self.client.inspect_image(ref))
+                return dict(client.inspect_image(ref))
             except NotFound:
                 return None
 
     def pull(self, ref: str) -> None:
         """Raises ImageUnavailable."""
-        with translated(f"pulling {ref}", ImageUnavailable):
-            for event in self.client.pull(
-                ref, tag=None if _tagged(ref) else "latest", stream=True, decode=True
-            ):
+        with self._asking(f"pulling {ref}", ImageUnavailable) as client:
+            for event in client.pull(ref, tag=None if _tagged(ref) else "latest", stream=True, decode=True):
                 _refuse_if_failed(event, f"{ref} cannot be pulled")
 
     def import_image(self, tar: IO[bytes], ref: str, changes: Iterable[str] = ()) -> None:
         """Make an image of one layer from a tar. Raises ImageUnavailable."""
         name, _, tag = ref.rpartition(":")
-        with translated(f"importing {ref}", ImageUnavailable):
-            url = self.client._url("/images/create")
+        with self._asking(f"importing {ref}", ImageUnavailable) as client:
+            url = client._url("/images/create")
             wanted = {"fromSrc": "-", "repo": name, "tag": tag, "changes": list(changes)}
             headers = {"Content-Type": "application/tar"}
-            answer = self.client._post(url, data=tar, params=wanted, headers=headers, timeout=None)
-            self.client._raise_for_status(answer)
+            answer = client._post(url, data=tar, params=wanted, headers=headers, timeout=None)
+            client._raise_for_status(answer)
             for line in answer.text.splitlines():
                 _refuse_if_failed(json.loads(line), f"{ref} cannot be imported")
 
     def build(self, folder: Path, ref: str, labels: Mapping[str, str]) -> None:
         """Build a Dockerfile's folder. Raises ImageUnavailable with the builder's last words."""
-        with translated(f"building {folder}", ImageUnavailable):
-            for event in self.client.build(
+        with self._asking(f"building {folder}", ImageUnavailable) as client:
+            for event in client.build(
                 path=str(folder), tag=ref, rm=True, forcerm=True, decode=True, labels=dict(labels)
             ):
                 _refuse_if_failed(event, f"{folder} cannot be built")

@@ -16,6 +16,8 @@ from sandboxes.protocol import Sink
 
 TICK = 0.05
 """Seconds between two looks at the clock, the eviction flag and the kernel's counters."""
+_FIRST_TICK = 0.004
+"""The looks come closer together at first: a short command takes its counters with it quickly."""
 _CHUNK = 1 << 18
 _DRAIN = 5.0
 """Seconds the streams may still take after the container was told to die."""
@@ -54,6 +56,7 @@ class Listener:
         self._look = look
         self._frames = Frames()
         self._next_look = 0.0
+        self._tick = _FIRST_TICK
         sock.setblocking(False)
 
     def listen(self, began: float, timeout: float, evicted: threading.Event) -> Why:
@@ -70,8 +73,9 @@ class Listener:
                 return "output"
             if now >= self._next_look:
                 self._look()
-                self._next_look = now + TICK
-            if not self._turn(min(TICK, end - now)):
+                self._next_look = now + self._tick
+                self._tick = min(TICK, self._tick * 1.5)
+            if not self._turn(min(self._tick, end - now)):
                 self.heard.seconds = monotonic() - began
                 self._look()
                 return "streams_ended"
