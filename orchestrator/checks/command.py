@@ -183,17 +183,20 @@ class _Oracle:
         if cause is None:
             self._refuse(before, "the command passes before the change, so passing after it proves nothing")
         elif not is_test_failure(before.result):
-            self._refuse(before, f"before the change the command {cause.text}: not a failing test")
-        problem = before.reported and (_report_problem(before.reported) or _disagreement(before))
+            why = f"before the change the command {cause.text}: not a failing test"
+            self._refuse(before, why, quote=True)
+        problem = before.report and (_report_problem(before.report) or _disagreement(before))
         if problem:
-            self._refuse(before, f"before the change no test failed for its own reason: {problem.text}")
+            self._refuse(
+                before, f"before the change no test failed for its own reason: {problem.text}", quote=True
+            )
 
     def _refuse_unless_as_listed(self, before: _Run, wanted: Wanted) -> TestReport:
         report = before.report or TestReport("report_missing")
         lenient = wanted.missing_before_ok is not False and report.end in ("run_incomplete", "nothing_ran")
         problem = self._end_problem(before) or (None if lenient else _report_problem(report))
         if problem is not None:
-            self._refuse(before, f"before the change: {problem.text}")
+            self._refuse(before, f"before the change: {problem.text}", quote=True)
         wrong = transitions.wrong_before(wanted, report)
         if wrong:
             more = f" (and {len(wrong) - 3} more)" if wrong[3:] else ""
@@ -204,7 +207,8 @@ class _Oracle:
             self._refuse(before, f"before the change: {against.text}; {hint}")
         return report
 
-    def _refuse(self, before: _Run, reason: str) -> NoReturn:
+    def _refuse(self, before: _Run, reason: str, *, quote: bool = False) -> NoReturn:
+        reason += f"; it said: {last_words(before.result)}" if quote and last_words(before.result) else ""
         raise TaskInvalid(reason, evidence=last_words(before.result, lines=10, limit=2000))
 
     def _failed(self, after: _Run, cause: Cause, facts: Mapping[str, Any], also: str = "") -> CheckOutcome:
@@ -212,6 +216,8 @@ class _Oracle:
         return failed(self.check, cause.text + also, **(dict(facts) | after.facts() | ended))
 
     def _passed(self, after: _Run, reason: str, facts: Mapping[str, Any] = NOTHING) -> CheckOutcome:
+        if after.report is not None and after.reported is None:
+            reason += "; note: by its exit code alone, the test runner leaves no report here"
         if after.reported is not None and not _RAN & after.reported.counts.keys():
             reason += "; note: no test really ran"
         return passed(self.check, reason, **(dict(facts) | after.facts() | {"end": "graded"}))

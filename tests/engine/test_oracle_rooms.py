@@ -1,0 +1,162 @@
+"""The oracles in real rooms: a right fix passes, and a run that was cut short, forged or faked does not."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.checks.command import CommandExecutor
+from orchestrator.checks.score_delta import ScoreDeltaExecutor
+from orchestrator.contract import Context
+from orchestrator.evidence import RoomJudge
+from orchestrator.outcomes import CheckOutcome
+from orchestrator.trees import TreeStore
+from sandboxes.protocol import Provider
+from sandboxes.spec import MIB, Entry, Image, Layer, Limits, Owner, RoomSpec
+
+PLACES = {"oci": "sandboxes.oci:OciProvider", "docker": "sandboxes.docker:DockerProvider"}
+DEPS = "/opt/deps/python"
+BROKEN = {
+    "app/__init__.py": "",
+    "app/m.py": "def f():\n    return 1\n",
+    "tests/test_m.py": "from app.m import f\ndef test_f():\n    assert f() == 2\ndef test_ok():\n    pass\n",
+}
+LISTS = {"fail_to_pass": ["tests/test_m.py::test_f"], "pass_to_pass": ["tests/test_m.py::test_ok"]}
+CHECK = {"kind": "command", "id": "t", "command": "python3 -m pytest -q -p no:cacheprovider tests"}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in PLACES],
+)
+def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
+    module, _, name = PLACES[request.param].partition(":")
+    made: Provider = getattr(importlib.import_module(module), name)(Owner.current("oracles"))
+    problem = made.capabilities().problem
+    if problem and os.environ.get("CI"):
+        pytest.fail(problem)
+    if problem:
+        pytest.skip(problem)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def pytest_layer() -> Layer:
+    """The pytest that runs these tests, as the dependency layer of a room."""
+    names = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
+    origins = [spec.origin for spec in map(importlib.util.find_spec, names) if spec and spec.origin]
+
+    def entries() -> Iterator[Entry]:
+        for origin in map(Path, origins):
+            package = origin.parent if origin.name == "__init__.py" else None
+            site = package.parent if package else origin.parent
+            for path in sorted(package.rglob("*.py")) if package else [origin]:
+                yield Entry(os.fsencode(path.relative_to(site)), 0o100644, path.read_bytes())
+
+    digest = hashlib.sha256(b"".join(e.path + b"\0" + e.data for e in entries())).hexdigest()
+    return Layer(f"pytest-{digest}", DEPS, entries)
+
+
+@pytest.fixture
+def grade(provider: Provider, pytest_layer: Layer, tmp_path: Path) -> Callable[..., CheckOutcome]:
+    def run(changed: Mapping[str, str], check: Mapping[str, Any] = CHECK, **arguments: Any) -> CheckOutcome:
+        store = TreeStore(tmp_path / "trees")
+        before = store.add(Entry(p.encode(), 0o100644, t.encode()) for p, t in BROKEN.items())
+        after = store.add(
+            Entry(p.encode(), 0o100644, t.encode()) for p, t in (BROKEN | dict(changed)).items()
+        )
+        judge = RoomJudge(
+            provider=provider,
+            room=RoomSpec(
+                image=Image("host"),
+                layers=(pytest_layer,),
+                env={"PYTHONPATH": DEPS},
+                limits=Limits(memory=512 * MIB, disk=64 * MIB, time=60),
+            ),
+            trees=store,
+            judge_tree=before,
+            graded_tree=after,
+            changes=lambda: store.changes(before, after),
+            **arguments,
+        )
+        executor = ScoreDeltaExecutor() if check["kind"] == "score_delta" else CommandExecutor()
+        return executor.execute(check, "", Context(judge=judge))
+
+    return run
+
+
+RIGHT = {"app/m.py": "def f():\n    return 2\n"}
+CHEATS = {
+    "leaves early": {"app/m.py": "import os\nos._exit(0)\n"},
+    "leaves in the test": {"app/m.py": "import os\ndef f():\n    os._exit(0)\n"},
+    "changes the exit code at the end": {
+        "app/m.py": "import atexit, os\natexit.register(os._exit, 0)\ndef f():\n    return 1\n"
+    },
+    "is the runner itself": {"pytest.py": "print('2 passed')\nraise SystemExit(0)\n"},
+    "kills the runner": {"app/m.py": "import os\ndef f():\n    os.kill(os.getpid(), 9)\n"},
+    "writes into every report it finds": {
+        "app/m.py": (
+            "import glob, os\n"
+            "def f():\n"
+            "    for name in glob.glob('/tmp/*/report.jsonl'):\n"
+            "        open(name, 'w').write('{}')\n"
+            "    return 1\n"
+        )
+    },
+    "hides its failure in a fork": {
+        "app/m.py": "import os\ndef f():\n    return 2 if os.fork() == 0 else os._exit(os.wait()[1] and 0)\n"
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("expect", "expected"), [("test_transitions", LISTS), ("exit_zero", {})])
+def test_a_right_fix_passes(grade: Callable[..., CheckOutcome], expect: str, expected: Any) -> None:
+    outcome = grade(RIGHT, CHECK | {"expect": expect}, expected=expected)
+
+    assert outcome.passed, outcome
+    assert outcome.details["report"]["counts"] == {"passed": 2}
+
+
+@pytest.mark.parametrize(("expect", "expected"), [("test_transitions", LISTS), ("exit_zero", {})])
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_a_cheat_does_not_pass(
+    grade: Callable[..., CheckOutcome], cheat: str, expect: str, expected: Any
+) -> None:
+    outcome = grade(CHEATS[cheat], CHECK | {"expect": expect}, expected=expected)
+
+    assert outcome.status == "failed", outcome
+
+
+def test_no_change_fails_for_the_right_reason(grade: Callable[..., CheckOutcome]) -> None:
+    outcome = grade({}, CHECK | {"expect": "test_transitions"}, expected=LISTS)
+
+    assert outcome.reason == "of 2 listed tests 1 failed (tests/test_m.py::test_f)"
+
+
+def test_a_limit_is_told_from_a_failure(grade: Callable[..., CheckOutcome]) -> None:
+    outcome = grade({"app/m.py": "def f():\n    return bytearray(1 << 30)\n"})
+
+    assert outcome.details["end"] == "limit_hit:memory", outcome
+
+
+def test_a_number_is_measured_before_and_after(grade: Callable[..., CheckOutcome]) -> None:
+    check = {
+        "kind": "score_delta",
+        "tool": "number",
+        "min_delta": 2,
+        "guard_command": "python3 -B -c 'import app.m'",
+        "metadata": {"command": "wc -l < app/m.py", "higher_is_better": True, "unit": "lines"},
+    }
+
+    outcome = grade({"app/m.py": "def f():\n\n\n    return 2\n"}, check)
+
+    assert outcome.passed, outcome
+    assert (outcome.details["before"], outcome.details["after"]) == (2.0, 4.0)
