@@ -119,10 +119,9 @@ class _Oracle:
 
     def each_test(self, wanted: Wanted) -> CheckOutcome:
         """test_transitions by the task's lists."""
-        if self.reporter is None:
-            raise TaskInvalid(
-                f"the task lists tests, but no reader knows the runner in {clip(self.command, 120)!r}"
-            )
+        if self.reporter is None or not self.reporter.names_tests:
+            shown = clip(self.command, 120)
+            raise TaskInvalid(f"the task lists tests, but no reader knows the tests of the runner in {shown!r}")
         before = self._before()
         told = self._refuse_unless_as_listed(before, wanted)
         after = self._after()

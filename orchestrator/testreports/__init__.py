@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from orchestrator.testreports.phpunit_output import PhpunitOutput
 from orchestrator.testreports.pytest_report import PytestReporter
 from orchestrator.testreports.report import FAILING, PASSING, Reporter, Status, TestReport
 
-__all__ = ["FAILING", "PASSING", "PytestReporter", "Reporter", "Status", "TestReport", "built_in"]
+__all__ = [
+    "FAILING",
+    "PASSING",
+    "PhpunitOutput",
+    "PytestReporter",
+    "Reporter",
+    "Status",
+    "TestReport",
+    "built_in",
+]
 
 
 def built_in() -> tuple[Reporter, ...]:
     """The readers that ship, in the order they are asked whether they recognise a command."""
-    return (PytestReporter(),)
+    return PytestReporter(), PhpunitOutput()

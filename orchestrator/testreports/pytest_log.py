@@ -55,8 +55,8 @@ def read_log(log: str | bytes, known: Collection[str] = ()) -> LogReport:
         found = list(_summary(lines[0 if summary is None else summary + 1 :], known))
     else:
         found = list(_verbose(lines, known))
-    skips = sum(int(count) for count, status in found if status == "unnamed")
-    named: list[tuple[str, Status]] = [(i, s) for i, s in found if s != "unnamed"]
+    skips = sum(int(count) for count, status in found if status is None)
+    named = [(i, s) for i, s in found if s is not None]
     statuses: dict[str, Status] = {}
     for test_id, status in named:
         statuses[test_id] = "ambiguous" if test_id in statuses else status
@@ -70,8 +70,8 @@ def _cleaned(line: str) -> str:
     return line.rpartition("\r")[2]
 
 
-def _summary(lines: list[str], known: Collection[str]) -> Iterator[tuple[str, Status | str]]:
-    """The lines of the short summary, until its totals."""
+def _summary(lines: list[str], known: Collection[str]) -> Iterator[tuple[str, Status | None]]:
+    """The lines of the short summary, until its totals. (count, None) stands for skips without ids."""
     for line in lines:
         if _TOTALS.fullmatch(line):
             return
@@ -81,14 +81,14 @@ def _summary(lines: list[str], known: Collection[str]) -> Iterator[tuple[str, St
         word, rest = matched.groups()
         skips = _SKIPS.fullmatch(rest) if word == "SKIPPED" else None
         if skips is not None:
-            yield skips[1], "unnamed"
+            yield skips[1], None
         else:
             test_id, message = _split(rest, known)
             not_run = word == "XFAIL" and message.startswith("[NOTRUN]")
             yield test_id, "not_run" if not_run else _WORDS[word]
 
 
-def _verbose(lines: list[str], known: Collection[str]) -> Iterator[tuple[str, Status | str]]:
+def _verbose(lines: list[str], known: Collection[str]) -> Iterator[tuple[str, Status | None]]:
     """Lines of `-v`, also of xdist; a status that stands alone belongs to the test begun before it."""
     begun = None
     for line in lines:
@@ -135,7 +135,7 @@ def _totals_problems(lines: list[str], found: list[tuple[str, Status]], skips: i
         count, _, word = part.partition(" ")
         if count.isdigit():
             said[_PLURALS.get(word, word)] = int(count)
-    read = Counter("xfailed" if s == "not_run" else s for _, s in found)
+    read = Counter[str]("xfailed" if s == "not_run" else s for _, s in found)
     read["skipped"] += skips
     for word in ("failed", "passed", "skipped", "xfailed", "xpassed", "error"):
         if said[word] != read[word]:

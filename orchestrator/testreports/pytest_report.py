@@ -33,6 +33,7 @@ class PytestReporter:
     """Reads pytest 6 to 9, with or without xdist."""
 
     name = "pytest"
+    names_tests = True
 
     def recognises(self, command: str) -> bool:
         return bool(_RUNS_PYTEST.search(command))
@@ -76,9 +77,9 @@ def read_report(data: bytes, nonce: str) -> TestReport:
         _end(sections, statuses),
         statuses,
         problems,
-        {i: status for s in sections for i, status in s.collection.items()},
-        tuple(s.exit_status for s in sections if s.exit_status is not None),
-        f"pytest {sections[0].version}" if sections else "pytest",
+        collection={i: status for s in sections for i, status in s.collection.items()},
+        exit_statuses=tuple(s.exit_status for s in sections if s.exit_status is not None),
+        tool=f"pytest {sections[0].version}" if sections else "pytest",
     )
 
 

@@ -33,6 +33,8 @@ PASSING: frozenset[str] = frozenset({"passed", "xpassed"})
 """Really ran, and its body held (docs: B066). Nothing else is ever a pass."""
 FAILING: frozenset[str] = frozenset({"failed", "error", "xfailed"})
 """Really tried, and did not hold: what a fail_to_pass test must be in the before state."""
+WRONG: tuple[Status, ...] = ("failed", "error", "ambiguous")
+"""What explains a non-zero exit code, and contradicts a zero."""
 
 ReportEnd = Literal["graded", "nothing_ran", "run_incomplete", "report_unreadable", "report_missing"]
 
@@ -47,6 +49,8 @@ class TestReport:
     statuses: Mapping[str, Status] = field(default_factory=dict, repr=False)
     problems: tuple[str, ...] = ()
     """Sentences: why `end` is what it is, or what else was odd."""
+    unnamed: Mapping[Status, int] = field(default_factory=dict)
+    """How many tests ended how, where the runner gives only totals."""
     collection: Mapping[str, Status] = field(default_factory=dict)
     """Files or classes that failed ("error") or were skipped as a whole while tests were collected."""
     exit_statuses: tuple[int, ...] = ()
@@ -57,12 +61,12 @@ class TestReport:
     @property
     def counts(self) -> dict[str, int]:
         """How often each status occurs, most frequent first."""
-        return dict(Counter(self.statuses.values()).most_common())
+        return dict((Counter(self.statuses.values()) + Counter(self.unnamed)).most_common())
 
     @property
     def went_wrong(self) -> tuple[str, ...]:
         """Ids that explain a non-zero exit: failed, error or ambiguous tests, and failed collections."""
-        wrong = [i for i, s in self.statuses.items() if s in ("failed", "error", "ambiguous")]
+        wrong = [i for i, s in self.statuses.items() if s in WRONG]
         return (*wrong, *(i for i, s in self.collection.items() if s == "error"))
 
     def status(self, test_id: str) -> Status:
@@ -71,9 +75,11 @@ class TestReport:
 
     def disagreement(self, exit_code: int) -> str:
         """What exit code and report say against each other (C-8); empty when they agree."""
-        wrong = self.went_wrong
+        unnamed = sum(self.unnamed.get(word, 0) for word in WRONG)
+        wrong = len(self.went_wrong) + unnamed
         if exit_code == 0 and wrong:
-            return f"exit code 0, but the report says {len(wrong)} went wrong ({wrong[0][:200]})"
+            which = f" ({self.went_wrong[0][:200]})" if self.went_wrong else ""
+            return f"exit code 0, but the report says {wrong} went wrong{which}"
         if exit_code == 0 and any(s not in (0, 5) for s in self.exit_statuses):
             return f"exit code 0, but the runner itself ended with {max(self.exit_statuses)}"
         if exit_code != 0 and not wrong:
@@ -85,6 +91,8 @@ class Reporter(Protocol):
     """Makes one test runner leave a report, and reads it."""
 
     name: str
+    names_tests: bool
+    """Whether each test comes with its id, as the lists of test_transitions need."""
 
     def recognises(self, command: str) -> bool:
         """Whether this shell command runs our runner."""

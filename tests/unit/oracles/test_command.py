@@ -313,7 +313,7 @@ def test_a_command_whose_runner_never_reports_is_judged_by_its_exit_code(
 
 
 def test_lists_need_a_runner_that_can_be_read(run: Callable[..., Any]) -> None:
-    with pytest.raises(TaskInvalid, match="no reader knows the runner"):
+    with pytest.raises(TaskInvalid, match="no reader knows the tests"):
         run(command("make test", expect="test_transitions"), expected=LISTS)
 
 
