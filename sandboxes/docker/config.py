@@ -15,7 +15,7 @@ SPARE_PIDS = 32
 """How much looser a container's own limits are when the room's control group holds the real ones: were both
 the same, the inner one would act first and take its counters with it."""
 ROOT_CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETGID", "SETUID")
-"""What a root room keeps, to install packages into its own writable paths."""
+"""What a root room keeps, to install things. What it writes beside its writable paths lasts one command."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _host(frame: Frame, binds: list[Bind], volumes: list[str]) -> dict[str, Any]
         "CapDrop": ["ALL"],
         "CapAdd": list(ROOT_CAPABILITIES) if frame.spec.user == "root" else [],
         "SecurityOpt": ["no-new-privileges"],
-        "ReadonlyRootfs": True,
+        "ReadonlyRootfs": frame.spec.user != "root",
         "Privileged": False,
         "Init": not frame.base.init,
         "IpcMode": "private",

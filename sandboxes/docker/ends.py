@@ -77,9 +77,9 @@ def _end(facts: Facts, code: int) -> EndWord:
 
 
 def _init_could_not_execute(stderr: Output) -> bool:
-    """The init says so in one line of its own (tini 0.19: "[FATAL tini (7)] exec x failed: ...")."""
-    text = stderr.data
-    return text.startswith((b"[FATAL tini (", b"[FATAL docker-init (")) and b" failed: " in text
+    """The init says so in one line of its own: "[FATAL tini (7)] exec x failed: ..." (tini 0.19), "ERROR
+    (catatonit:7): failed to exec pid1: ..." (catatonit 0.1)."""
+    return stderr.data.startswith((b"[FATAL tini (", b"ERROR (catatonit:")) and b"failed" in stderr.data
 
 
 def not_started(reason: str) -> Done:

@@ -16,6 +16,7 @@ from sandboxes.docker.config import Base, Frame
 from sandboxes.docker.counting import LooseCounters, RoomGroup, can_hold_groups
 from sandboxes.docker.engine import Engine
 from sandboxes.docker.images import Images
+from sandboxes.docker.init import with_our_init
 from sandboxes.docker.localfiles import LocalFiles
 from sandboxes.docker.probe import shares_our_disk
 from sandboxes.docker.room import Counting, DockerRoom, Files
@@ -111,7 +112,7 @@ class DockerProvider:
         counting: Counting = (
             RoomGroup(group, spec.limits) if grouped else LooseCounters(self._engine.on_this_machine)
         )
-        frame = Frame(base, spec, labels, cgroup_parent=group)
+        frame = Frame(with_our_init(base) if local else base, spec, labels, cgroup_parent=group)
         room = DockerRoom(room_id, name, self._engine, frame, files, counting, unenforced)
         stack.pop_all()
         stack.callback(room.close)
