@@ -19,6 +19,7 @@ from sandboxes.errors import EngineGone, ProvisionFailed
 
 _CLONE_NEWPID = 0x20000000
 _PR_SET_CHILD_SUBREAPER = 36
+_PF_EXITING = 0x4
 _NOBODY = 65534
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -52,8 +53,13 @@ class PidSpace:
 
     @property
     def alive(self) -> bool:
-        """False when the init was ended by somebody else."""
-        return self._init.poll() is None
+        """False when the init was ended by somebody else, though what it takes along may still be ending."""
+        try:
+            stat = Path(f"/proc/{self._init.pid}/stat").read_text(encoding="utf-8")
+        except OSError:
+            return False
+        flags = int(stat.rpartition(")")[2].split()[6])
+        return not flags & _PF_EXITING
 
     def kill(self) -> None:
         """End every process in it. The kernel does it; `close` waits for it to be done."""

@@ -15,7 +15,7 @@ from sandboxes.spec import Owner
 
 def cgroup_of(owner: Owner) -> str:
     """The control group above those of all of an owner's commands."""
-    return f"/proctor/{owner.pid}-{owner.started}"
+    return f"/proctor-{owner.pid}-{owner.started}"
 
 
 def reap() -> Reaped:

@@ -431,5 +431,5 @@ def test_nothing_is_left_behind(engine: Provider, proctor_home: Path) -> None:
 
     assert mounts_below(proctor_home) == []
     assert [item for item in proctor_home.glob("rooms/*/*") if item.is_dir()] == []
-    assert not list(Path("/sys/fs/cgroup").glob(f"**/proctor/{mine.pid}-{mine.started}/*/cgroup.procs"))
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/proctor-{mine.pid}-{mine.started}/*/cgroup.procs"))
     assert sum(1 for _ in Path("/proc/self/fd").iterdir()) <= files_before + 2
