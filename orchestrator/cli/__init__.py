@@ -5,11 +5,15 @@ Command modules import nothing heavy at their top, so that `proctor --help` answ
 
 from __future__ import annotations
 
+import io
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
+COMMANDS = tuple("demo run report show validate check shell init doctor reap schema".split())
+"""In the order of the help page. Each is a module of this package with NAME, SUMMARY and command."""
 EPILOG = (
     "Begin with `proctor demo`, then `proctor init my-benchmark`. Exit codes: 0 passed, 1 failed, "
     "2 a document to mend, 3 the machine, 4 a fault of proctor, 130 interrupted."
@@ -18,8 +22,6 @@ EPILOG = (
 
 def build() -> typer.Typer:
     """The command line, assembled."""
-    from orchestrator.cli import check, demo, doctor, init, reap, report, run, schema, shell, show, validate
-
     app = typer.Typer(
         name="proctor",
         help="Grade coding agents on repository tasks in real sandboxes, with verdicts you can trust.",
@@ -31,7 +33,8 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(proctor)
-    for module in (run, show, report, validate, check, shell, init, demo, doctor, reap, schema):
+    for name in COMMANDS:
+        module = import_module(f"orchestrator.cli.{name}")
         app.command(module.NAME, short_help=module.SUMMARY)(module.command)
     return app
 
@@ -57,4 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script: run one command and exit with its code."""
     from orchestrator.cli.ending import finish
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter is no reason to stop
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(finish(build(), arguments))
