@@ -121,7 +121,7 @@ class _Oracle:
         """test_transitions by the task's lists."""
         if self.reporter is None or not self.reporter.names_tests:
             shown = clip(self.command, 120)
-            raise TaskInvalid(f"the task lists tests, but no reader knows the tests of the runner in {shown!r}")
+            raise TaskInvalid(f"the task lists tests, but no reader knows the tests run by {shown!r}")
         before = self._before()
         told = self._refuse_unless_as_listed(before, wanted)
         after = self._after()
@@ -184,7 +184,9 @@ class _Oracle:
         elif not is_test_failure(before.result):
             why = f"before the change the command {cause.text}: not a failing test"
             self._refuse(before, why, quote=True)
-        problem = before.report and (_report_problem(before.report) or _disagreement(before))
+        problem = before.report and (
+            _report_problem(before.report) or _disagreement(before) or _only_collection(before.report)
+        )
         if problem:
             self._refuse(
                 before, f"before the change no test failed for its own reason: {problem.text}", quote=True
@@ -249,6 +251,15 @@ def _disagreement(run: _Run) -> Cause | None:
     """Exit code and report against each other (C-8)."""
     text = run.report.disagreement(run.result.done.exit_code or 0) if run.report else ""
     return Cause("graded", "exit_and_report_disagree", printable(text)) if text else None
+
+
+def _only_collection(report: TestReport) -> Cause | None:
+    """Tests that cannot even be imported say nothing about the fault (C-8)."""
+    broken = [i for i, status in report.collection.items() if status == "error"]
+    if not broken or any(report.counts.get(word) for word in ("failed", "error")):
+        return None
+    where = clip(printable(broken[0]), 200)
+    return Cause("run_incomplete", "collection_error", f"collection error in {where}")
 
 
 def _of_command(cause: Cause) -> Cause:

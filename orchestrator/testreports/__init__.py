@@ -5,6 +5,7 @@ from __future__ import annotations
 from orchestrator.testreports.phpunit_output import PhpunitOutput
 from orchestrator.testreports.pytest_report import PytestReporter
 from orchestrator.testreports.report import FAILING, PASSING, Reporter, Status, TestReport
+from orchestrator.testreports.unittest_report import UnittestReporter
 
 __all__ = [
     "FAILING",
@@ -14,10 +15,11 @@ __all__ = [
     "Reporter",
     "Status",
     "TestReport",
+    "UnittestReporter",
     "built_in",
 ]
 
 
 def built_in() -> tuple[Reporter, ...]:
     """The readers that ship, in the order they are asked whether they recognise a command."""
-    return PytestReporter(), PhpunitOutput()
+    return PytestReporter(), UnittestReporter(), PhpunitOutput()

@@ -1,26 +1,14 @@
-"""pytest, through a plug-in of our own: raw node ids, every phase, and proof that the run came to its end.
-
-The plug-in (`judge/proctor_pytest.py`) lies in a read-only layer of the room and writes JSON lines to a
-folder whose name nobody can guess; its docstring says what it cannot stop.
-"""
+"""pytest, through a plug-in of our own: raw node ids, every phase, and proof that the run came to its end."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from importlib.resources import files
-from typing import Any
+from collections.abc import Mapping
 
 from orchestrator.contract import Step, StepResult
-from orchestrator.testreports.report import ReportEnd, Status, TestReport
-from sandboxes.spec import Command, Entry, Layer
-
-JUDGE_FOLDER = "/opt/proctor/judge"
-"""Where the plug-in lies in a room; belongs to root, read-only."""
+from orchestrator.testreports.jsonlines import JUDGE_FOLDER, judge_layer, read_step, report_path, reporting
+from orchestrator.testreports.report import TestReport
+from sandboxes.spec import Command
 
 _RUNS_PYTEST = re.compile(r"""(?:^|[\s;&|(/"'`])(?:py\.test|pytest)(?=$|[\s;&|)"'`])""")
 _HINT = (
@@ -39,203 +27,12 @@ class PytestReporter:
         return bool(_RUNS_PYTEST.search(command))
 
     def step(self, command: str, env: Mapping[str, str], token: str) -> Step:
-        path = _report_path(token)
         ours = {
-            "PYTHONPATH": _joined(":", JUDGE_FOLDER, env.get("PYTHONPATH", "")),
-            "PYTEST_ADDOPTS": _joined(" ", env.get("PYTEST_ADDOPTS", ""), "-p proctor_pytest"),
-            "PROCTOR_PYTEST_REPORT": path,
-            "PROCTOR_PYTEST_NONCE": _nonce(token),
+            "PYTHONPATH": ":".join(filter(None, (JUDGE_FOLDER, env.get("PYTHONPATH")))),
+            "PYTEST_ADDOPTS": " ".join(filter(None, (env.get("PYTEST_ADDOPTS"), "-p proctor_pytest"))),
         }
-        return Step(Command(command, env=ours), reads=(path,), layers=(judge_layer(),))
+        asked = Command(command, env=ours | reporting("PYTEST", token))
+        return Step(asked, reads=(report_path(token),), layers=(judge_layer(),))
 
     def read(self, result: StepResult, token: str) -> TestReport:
-        path = _report_path(token)
-        data = result.files.get(path)
-        if path in result.unread:
-            return TestReport("report_unreadable", problems=(f"the report is {result.unread[path]}",))
-        if data is None:
-            return TestReport("report_missing", problems=(f"pytest left no report; {_HINT}",))
-        return read_report(data, _nonce(token))
-
-
-def judge_layer() -> Layer:
-    """The plug-in as a layer; its digest is that of its content."""
-    data = files("orchestrator.testreports").joinpath("judge/proctor_pytest.py").read_bytes()
-    entry = Entry(b"proctor_pytest.py", 0o100644, data)
-    return Layer(f"judge-{hashlib.sha256(data).hexdigest()}", JUDGE_FOLDER, lambda: iter((entry,)))
-
-
-def read_report(data: bytes, nonce: str) -> TestReport:
-    """The report's JSON lines as statuses; anything that does not add up makes it unreadable."""
-    try:
-        sections = _sections(data, nonce)
-    except _Unreadable as problem:
-        return TestReport("report_unreadable", problems=(str(problem),))
-    statuses = _statuses(sections)
-    problems = tuple(dict.fromkeys(p for s in sections for p in s.problems()))
-    return TestReport(
-        _end(sections, statuses),
-        statuses,
-        problems,
-        collection={i: status for s in sections for i, status in s.collection.items()},
-        exit_statuses=tuple(s.exit_status for s in sections if s.exit_status is not None),
-        tool=f"pytest {sections[0].version}" if sections else "pytest",
-    )
-
-
-def status_of(phases: Iterable[tuple[str, str, str | None]]) -> Status:
-    """One test's status from its phases: (setup|call|teardown|crash, outcome, wasxfail).
-
-    Several calls are subtests: the worst counts.
-
-    >>> status_of([("setup", "passed", None), ("call", "passed", None), ("teardown", "passed", None)])
-    'passed'
-    >>> status_of([("setup", "skipped", "reason: [NOTRUN] later"), ("teardown", "passed", None)])
-    'not_run'
-    """
-    phases = list(phases)
-    calls = [(outcome, xfail) for when, outcome, xfail in phases if when == "call"]
-    around = [(outcome, xfail) for when, outcome, xfail in phases if when in ("setup", "teardown")]
-    if any(outcome == "rerun" for _, outcome, _ in phases):
-        return "ambiguous"
-    if any(when == "crash" for when, _, _ in phases) or any(o == "failed" for o, _ in around):
-        return "error"
-    if any(outcome not in ("passed", "failed", "skipped") for _, outcome, _ in phases):
-        return "unknown"
-    found = [_call_status(*call) for call in calls] or [_call_status(*p) for p in around if p[0] == "skipped"]
-    return min(found, key=_WORST.index, default="not_run")
-
-
-_WORST: tuple[Status, ...] = ("failed", "not_run", "skipped", "xfailed", "xpassed", "passed")
-
-
-def _call_status(outcome: str, xfail: str | None) -> Status:
-    if outcome == "failed":
-        return "failed"
-    if xfail is None:
-        return "passed" if outcome == "passed" else "skipped"
-    if outcome == "passed":
-        return "xpassed"
-    return "not_run" if "[NOTRUN]" in xfail else "xfailed"
-
-
-class _Unreadable(Exception):
-    """The report contradicts itself; str() says how."""
-
-
-@dataclass
-class _Section:
-    """One run of pytest inside the command."""
-
-    version: str = "?"
-    tests: list[tuple[str, Status]] = field(default_factory=list)
-    collection: dict[str, Status] = field(default_factory=dict)
-    trouble: list[str] = field(default_factory=list)
-    not_run: list[str] = field(default_factory=list)
-    lines: int = 0
-    ended: bool = False
-    exit_status: int | None = None
-
-    def problems(self) -> Iterator[str]:
-        if not self.ended:
-            yield f"pytest never came to its end ({len(self.tests)} tests reported until then)"
-        elif self.exit_status in _CLASSES:
-            yield _CLASSES[self.exit_status]
-        yield from (f"pytest reports: {what}" for what in self.trouble)
-        broken = [i for i, status in self.collection.items() if status == "error"]
-        if broken:
-            yield f"collection error in {', '.join(broken[:3])}" + (" ..." if broken[3:] else "")
-
-    @property
-    def incomplete(self) -> bool:
-        return not self.ended or bool(self.trouble) or self.exit_status in (None, 2, 3, 4)
-
-
-_CLASSES = {
-    2: "pytest was interrupted (exit status 2)",
-    3: "pytest had an internal error (exit status 3)",
-    4: "pytest was called wrongly (exit status 4)",
-    5: "pytest collected no tests (exit status 5)",
-}
-
-
-def _sections(data: bytes, nonce: str) -> list[_Section]:
-    found: dict[str, _Section] = {}
-    macs: dict[str, hmac.HMAC] = {}
-    *lines, cut = data.split(b"\n")
-    for number, line in enumerate(lines, 1):
-        try:
-            facts = json.loads(line)
-            run, kind = facts["run"], facts["kind"]
-            if kind == "begin":
-                if run in found:
-                    raise _Unreadable(f"line {number}: a second begin of one run")
-                found[run], macs[run] = _Section(str(facts["pytest"])), _mac(nonce)
-            section = found[run]
-            if section.ended:
-                raise _Unreadable(f"line {number}: more after the end of its run")
-            _take(section, kind, facts, macs[run])
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-            raise _Unreadable(f"line {number} is not one of ours ({type(problem).__name__})") from None
-        macs[run].update(line + b"\n")
-        section.lines += 1
-    if cut and all(section.ended for section in found.values()):
-        raise _Unreadable("more after the end of the report")
-    return list(found.values())
-
-
-def _take(section: _Section, kind: str, facts: Mapping[str, Any], mac: hmac.HMAC) -> None:
-    """Add one line to its section."""
-    if kind == "test":
-        phases = [(str(w), str(o), None if x is None else str(x)) for w, o, x in facts["phases"]]
-        section.tests.append((str(facts["id"]), status_of(phases)))
-    elif kind == "collect":
-        section.collection[str(facts["id"])] = "error" if facts["outcome"] == "failed" else "skipped"
-    elif kind == "trouble":
-        section.trouble.append(str(facts["what"]))
-    elif kind == "end":
-        if not hmac.compare_digest(str(facts["digest"]), mac.hexdigest()):
-            raise _Unreadable("the report's digest does not fit its lines: it was changed or forged")
-        if facts["lines"] != section.lines or facts["ran"] != len({i for i, _ in section.tests}):
-            raise _Unreadable("the report's own counts do not fit its lines")
-        section.ended = True
-        section.not_run = [str(i) for i in facts["not_run"]]
-        section.exit_status = None if facts["exit_status"] is None else int(facts["exit_status"])
-    elif kind != "begin":
-        raise ValueError(kind)
-
-
-def _statuses(sections: list[_Section]) -> dict[str, Status]:
-    """Every id once; an id that came twice is ambiguous, whatever its results were."""
-    statuses: dict[str, Status] = {}
-    for section in sections:
-        for test_id, status in section.tests:
-            statuses[test_id] = "ambiguous" if test_id in statuses else status
-    for section in sections:
-        for test_id in section.not_run:
-            statuses.setdefault(test_id, "not_run")
-    return statuses
-
-
-def _end(sections: list[_Section], statuses: Mapping[str, Status]) -> ReportEnd:
-    if not sections:
-        return "run_incomplete"
-    if any(section.incomplete for section in sections):
-        return "run_incomplete"
-    return "graded" if statuses else "nothing_ran"
-
-
-def _mac(nonce: str) -> hmac.HMAC:
-    return hmac.new(nonce.encode(), digestmod=hashlib.sha256)
-
-
-def _report_path(token: str) -> str:
-    return f"/tmp/proctor-{hashlib.sha256(b'path ' + token.encode()).hexdigest()[:32]}/report.jsonl"
-
-
-def _nonce(token: str) -> str:
-    return hashlib.sha256(b"nonce " + token.encode()).hexdigest()
-
-
-def _joined(separator: str, *parts: str) -> str:
-    return separator.join(part for part in parts if part)
+        return read_step(result, token, _HINT)

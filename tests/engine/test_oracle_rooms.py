@@ -67,12 +67,16 @@ def pytest_layer() -> Layer:
 
 @pytest.fixture
 def grade(provider: Provider, pytest_layer: Layer, tmp_path: Path) -> Callable[..., CheckOutcome]:
-    def run(changed: Mapping[str, str], check: Mapping[str, Any] = CHECK, **arguments: Any) -> CheckOutcome:
+    def run(
+        changed: Mapping[str, str],
+        check: Mapping[str, Any] = CHECK,
+        base: Mapping[str, str] = BROKEN,
+        **arguments: Any,
+    ) -> CheckOutcome:
         store = TreeStore(tmp_path / "trees")
-        before = store.add(Entry(p.encode(), 0o100644, t.encode()) for p, t in BROKEN.items())
-        after = store.add(
-            Entry(p.encode(), 0o100644, t.encode()) for p, t in (BROKEN | dict(changed)).items()
-        )
+        after_files = dict(base) | dict(changed)
+        before = store.add(Entry(p.encode(), 0o100644, t.encode()) for p, t in base.items())
+        after = store.add(Entry(p.encode(), 0o100644, t.encode()) for p, t in after_files.items())
         judge = RoomJudge(
             provider=provider,
             room=RoomSpec(
@@ -133,6 +137,32 @@ def test_a_cheat_does_not_pass(
     outcome = grade(CHEATS[cheat], CHECK | {"expect": expect}, expected=expected)
 
     assert outcome.status == "failed", outcome
+
+
+UNITTEST = {"kind": "command", "id": "t", "command": "python3 -B -m unittest discover -s tests -t ."}
+UNITTEST_LISTS = {"fail_to_pass": ["tests.test_u.TestF.test_f"]}
+UNITTEST_FILES = {
+    "tests/__init__.py": "",
+    "tests/test_u.py": (
+        "import unittest\nfrom app.m import f\nclass TestF(unittest.TestCase):\n"
+        "    def test_f(self):\n        self.assertEqual(f(), 2)\n"
+    ),
+}
+UNITTEST_CHEATS = {name: files for name, files in CHEATS.items() if name != "is the runner itself"} | {
+    "is the runner itself": {"unittest.py": "raise SystemExit(0)\n", "json.py": "raise SystemExit(0)\n"}
+}
+
+
+@pytest.mark.parametrize(("expect", "expected"), [("test_transitions", UNITTEST_LISTS), ("exit_zero", {})])
+@pytest.mark.parametrize("cheat", [*UNITTEST_CHEATS, None])
+def test_unittest_is_read_the_same_way(
+    grade: Callable[..., CheckOutcome], cheat: str | None, expect: str, expected: Any
+) -> None:
+    change = RIGHT if cheat is None else UNITTEST_CHEATS[cheat]
+
+    outcome = grade(change, UNITTEST | {"expect": expect}, base=BROKEN | UNITTEST_FILES, expected=expected)
+
+    assert outcome.passed == (cheat is None), outcome
 
 
 def test_no_change_fails_for_the_right_reason(grade: Callable[..., CheckOutcome]) -> None:

@@ -97,7 +97,7 @@ def test_lines_that_moved_are_unchanged(grade: Callable[..., CheckOutcome]) -> N
         {"phpcs.xml": '<ruleset name="x"><autoload>./e.php</autoload></ruleset>', "e.php": "<?php\nexit;\n"},
         {"src/a.php": CLEAN.replace("return 1;\n    }", "return 1;\n    ")},
     ],
-    ids=["ignoreFile", "disable", "old ignore", "deleted", "renamed", "exclude", "severity", "loader", "broken"],
+    ids=["ignoreFile", "disable", "old ignore", "deleted", "renamed", "exclude", "level", "loader", "broken"],
 )  # fmt: skip
 def test_a_game_does_not_pay(grade: Callable[..., CheckOutcome], game: dict[str, str | None]) -> None:
     outcome = grade(game, guard_command="for f in src/*.php; do php -l $f || exit 1; done")

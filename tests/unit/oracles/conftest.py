@@ -123,7 +123,7 @@ def report_bytes(nonce: str, tests: list[tuple[str, str]], exit_status: int, **e
         ],
         "not_run": [["setup", "skipped", "reason: [NOTRUN] x"], ["teardown", "passed", None]],
     }
-    lines: list[dict[str, Any]] = [{"kind": "begin", "pytest": "8.3.4"}]
+    lines: list[dict[str, Any]] = [{"kind": "begin", "tool": "pytest 8.3.4"}]
     lines += [{"kind": "test", "id": i, "phases": phases[outcome]} for i, outcome in tests]
     lines += end.pop("extra", [])
     mac, data = hmac.new(nonce.encode(), digestmod=hashlib.sha256), b""
@@ -134,7 +134,6 @@ def report_bytes(nonce: str, tests: list[tuple[str, str]], exit_status: int, **e
     last = {
         "kind": "end",
         "run": "r1",
-        "collected": len(tests),
         "ran": len({i for i, _ in tests}),
         "not_run": [],
         "lines": len(lines),

@@ -13,7 +13,8 @@ import pytest
 
 import orchestrator.testreports
 from orchestrator.testreports import TestReport
-from orchestrator.testreports.pytest_report import PytestReporter, read_report
+from orchestrator.testreports.jsonlines import read_report
+from orchestrator.testreports.pytest_report import PytestReporter
 
 JUDGE = Path(orchestrator.testreports.__file__).parent / "judge"
 
@@ -157,7 +158,7 @@ def test_an_exit_code_changed_after_the_summary_disagrees(run: Callable[..., Ran
     ("text", "arguments", "end", "says"),
     [
         ("def test_a(:\n", (), "run_incomplete", "collection error in test_it.py"),
-        ("x = 1\n", (), "nothing_ran", "collected no tests"),
+        ("x = 1\n", (), "nothing_ran", "found no tests"),
         ("def test_a(): pass\n", ("--no-such-option",), None, ""),
         ("def test_a(): raise KeyboardInterrupt\n", (), "run_incomplete", "interrupted"),
     ],
