@@ -23,7 +23,7 @@ class FakeFiles:
     def write(self, entries: Iterable[Entry], target: str, *, read_only: bool = False) -> None:
         """Put entries below `target`, replacing what is there. read_only: the room's user cannot change
         them. Raises ValueError for a path that is absolute, empty or has "." or ".." in it."""
-        base = _absolute(target)
+        base = _absolute(target).rstrip(b"/")
         for entry in entries:
             path = base + b"/" + checked(entry.path)
             self._set(path, entry)
@@ -31,7 +31,7 @@ class FakeFiles:
 
     def remove(self, paths: Iterable[bytes], target: str) -> None:
         """Remove entries, or whole folders, given relative to `target`. Missing ones are no error."""
-        base = _absolute(target)
+        base = _absolute(target).rstrip(b"/")
         for path in paths:
             self._drop(base + b"/" + checked(path))
 
@@ -46,7 +46,7 @@ class FakeFiles:
 
     def export(self, target: str) -> Iterator[Entry]:
         """Everything below `target` in byte order, paths relative to it; only empty folders are named."""
-        base = _absolute(target) + b"/"
+        base = _absolute(target).rstrip(b"/") + b"/"
         for path in sorted(path for path in self.entries if path.startswith(base)):
             entry = self.entries[path]
             if entry.mode != FOLDER or not self._below[path]:
