@@ -41,7 +41,8 @@ class Comparison:
 
     @property
     def delta(self) -> float:
-        return self.after.improvement_over(self.before) - self.hidden - self.gone
+        # + 0.0 turns minus zero into zero.
+        return self.after.improvement_over(self.before) - self.hidden - self.gone + 0.0
 
 
 def compare(

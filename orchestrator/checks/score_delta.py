@@ -9,8 +9,9 @@ be told to ignore, and findings in files that left the analysed set. `metadata.a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -34,8 +35,13 @@ class ScoreDeltaExecutor:
 
     needs = frozenset({"judge"})
 
-    def __init__(self, analyzers: Mapping[str, Analyzer] | None = None) -> None:
+    def __init__(
+        self,
+        analyzers: Mapping[str, Analyzer] | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._analyzers = None if analyzers is None else dict(analyzers)
+        self._clock = clock
 
     def applies(self, check: Check) -> bool:
         return check.get("kind") == "score_delta"
@@ -45,7 +51,7 @@ class ScoreDeltaExecutor:
         if judge is None:
             return skipped(check, "score_delta needs the rooms of a task with an environment")
         try:
-            return _Contest(check, judge, self._ask(check)).outcome()
+            return _Contest(check, judge, self._ask(check), self._clock).outcome()
         except (OptionError, UnknownProfile) as mistake:
             return failed(check, str(mistake), cause="authoring")
 
@@ -96,6 +102,7 @@ class _Contest:
     check: Check
     judge: Judge
     ask: _Ask
+    clock: Callable[[], datetime]
 
     def outcome(self) -> CheckOutcome:
         steps = tuple(self.ask.analyzer.steps(self.check, self.judge.workdir))
@@ -111,6 +118,7 @@ class _Contest:
             after = self.ask.analyzer.read(self.check, self.judge.workdir, results)
         except AnalyzerError as error:
             return self._no_measurement(error, results, before)
+        after = replace(after, taken_at=self.clock().isoformat(timespec="seconds"))
         if isinstance(before, Measurement):
             mismatch = before.mismatch(after)
             if mismatch:
