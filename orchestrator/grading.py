@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -128,7 +129,14 @@ class _Evaluation:
         lacking = self._lacking(executor)
         if lacking:
             return skipped(check, f"{kind} needs {lacking}, which this evaluation does not have")
-        return executor.execute(check, self.response, self.context)
+        try:
+            return executor.execute(check, self.response, self.context)
+        except (TaskInvalid, SandboxError, MemoryError):
+            raise
+        except Exception as mishap:
+            if "judge" not in getattr(executor, "needs", ()):
+                raise
+            return _our_fault(check, mishap)
 
     def _lacking(self, executor: CheckExecutor) -> str:
         """What the executor needs and the context has not, in words; empty when it can run."""
@@ -150,6 +158,13 @@ class _Evaluation:
         if rubric is None or not rubric.enabled:
             return skipped(check, f"{ref} names no enabled rubric")
         return _as_one(check, self.of(rubric, chain))
+
+
+def _our_fault(check: Check, mishap: Exception) -> CheckOutcome:
+    """An oracle raised: the candidate's work was not looked at to the end, so there is no score for it."""
+    details = {"end": "harness_error", "retryable": False, "traceback": traceback.format_exc()}
+    reason = f"a fault of the check's executor, please report it: {type(mishap).__name__}: {mishap}"
+    return CheckOutcome(str(check.get("id", "")), str(check["kind"]), "error", None, reason, details)
 
 
 def _as_one(check: Check, verdict: Verdict) -> CheckOutcome:

@@ -139,6 +139,17 @@ def test_an_executors_exception_fails_its_check_with_type_and_text(
     assert (verdict.outcomes[0].status, verdict.passed) == ("failed", True)
 
 
+def test_an_oracles_own_bug_is_no_score(rubric: Any, grade: Any, stub: Any) -> None:
+    oracle = stub("probe", ValueError("odd"))
+    oracle.needs = frozenset({"judge"})
+
+    verdict = grade(rubric(PROBE, SORRY), "sorry", Context({}, judge=object()), executors=(oracle, *_text()))
+
+    assert (verdict.score, verdict.passed) == (None, None)
+    assert verdict.outcomes[0].details["end"] == "harness_error"
+    assert "ValueError: odd" in verdict.outcomes[0].reason
+
+
 def test_infrastructure_trouble_is_an_error_and_no_score_while_the_others_go_on(
     rubric: Any, grade: Any, stub: Any
 ) -> None:
