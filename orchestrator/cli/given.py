@@ -74,7 +74,7 @@ def beside(file: Path, schema: RubricSchema) -> RubricStore:
     """A rubric and the others in its folder; those that do not load are not there to be referred to."""
     from orchestrator.errors import AuthoringError
     from orchestrator.loading import load_rubric
-    from orchestrator.rubrics import SUFFIXES, RubricStore
+    from orchestrator.rubrics import SUFFIXES, RubricStore, built_in
 
     found: dict[str, Rubric] = {}
     for other in [file, *sorted(path for path in file.parent.iterdir() if path.suffix in SUFFIXES)]:
@@ -83,7 +83,7 @@ def beside(file: Path, schema: RubricSchema) -> RubricStore:
         except AuthoringError:
             continue
         found.setdefault(rubric.ref, rubric)
-    return RubricStore(found.values())
+    return RubricStore(found.values(), built_in)
 
 
 def find(path: Path) -> Path:

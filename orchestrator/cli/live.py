@@ -98,9 +98,10 @@ class Board(Quiet):
             running, recent = list(self._running.values()), list(self._recent)
             parts: list[Text] = [self._head()]
         now = self._clock()
+        wide = max([24, *(len(_name(job)) for job, _, _ in running[:SHOWN])])
         for job, since, phase in running[:SHOWN]:
             line = Text(f"  {words.mark('running')} ", style=words.word("running").style)
-            line.append(f"{_name(job):<36} {phase:<10} {words.seconds(now - since):>7}", style="default")
+            line.append(f"{_name(job):<{wide}}  {phase:<10} {words.seconds(now - since):>7}", style="default")
             parts.append(line)
         if len(running) > SHOWN:
             parts.append(Text(f"    and {len(running) - SHOWN} more"))

@@ -45,8 +45,11 @@ def trials(report: Report, terminal: bool) -> Table:
     made = table(*columns, terminal=terminal, folding="reason", right=frozenset(("score", "time", "repeat")))
     called = short_names(line.agent for line in report.agents)
     order = {task: n for n, task in enumerate(dict.fromkeys(row.task for row in report.rows))}
+    above = ""
     for row in sorted(report.rows, key=lambda row: order[row.task]):
-        cells: list[str | Text] = [words.safe(row.task), called[row.agent]]
+        again = terminal and row.task == above
+        above = row.task
+        cells: list[str | Text] = ["" if again else words.safe(row.task), called[row.agent]]
         if repeated:
             cells.append(str(row.repeat))
         made.add_row(*map(_text, cells), status(row.status), *map(_text, _facts(row, terminal)))

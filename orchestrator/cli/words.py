@@ -44,6 +44,11 @@ RULER = re.compile(r"[-=*_]{5,} *\|? *")
 COMBINED = re.compile(r"(?<=.); (?:all_pass|any_pass|weighted_avg|min|max|median)\b[^;]*: .*$")
 """What the combiner adds after the failed checks' own words."""
 
+FAR = re.compile(r"(?:\b[A-Za-z_]\w*\.){2,}(?=test)|\b[\w./-]+\.py::(?:\w+::)*(?=\w)")
+"""Module and class before a test's own name."""
+WORDY = {"the command ended with exit": "exit", "the guard command ended with exit": "guard: exit"}
+"""Said shorter where there is little room."""
+
 
 def word(status: str) -> Word:
     """The word for a trial's or a check's status; an unknown one is shown as it is."""
@@ -121,12 +126,16 @@ def brief(reason: str, width: int = 100) -> str:
 
     >>> brief("tests: exit code 1: ------- | FAILED; all_pass: 0 of 1 executed checks passed")
     'tests: exit code 1: FAILED'
+    >>> brief("2 of 6 went wrong: tests.test_a.A.test_b, tests/test_a.py::A::test_c")
+    '2 of 6 went wrong: test_b, test_c'
     >>> brief("all_pass: 1 of 1 executed checks passed")
     'all_pass: 1 of 1 executed checks passed'
     """
     line = next((line.strip() for line in reason.splitlines() if line.strip()), "")
     line = COMBINED.sub("", line) or line
-    return shorten(RULER.sub("", line), width)
+    for long, short in WORDY.items():
+        line = line.replace(long, short)
+    return shorten(RULER.sub("", FAR.sub("", line)), width)
 
 
 def safe(text: str) -> str:
