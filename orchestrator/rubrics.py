@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from orchestrator import library
 from orchestrator.documents.benchmark import Benchmark
 from orchestrator.documents.rubric import Rubric
 from orchestrator.errors import AuthoringError, Problem
@@ -33,11 +35,26 @@ class Stored:
         return self.source.file if self.source else "(made in Python)"
 
 
-class RubricStore:
-    """Rubrics by ref. Frozen once built."""
+@cache
+def built_in(ref: str) -> Stored | None:
+    """The rubric of that ref that comes with proctor; read when it is first asked for."""
+    file = library.files().get(ref)
+    if file is None:
+        return None
+    source = read_document(file)
+    return Stored(rubric_of(source), source)
 
-    def __init__(self, rubrics: Iterable[Rubric | Stored] = ()) -> None:
+
+class RubricStore:
+    """Rubrics by ref. Frozen once built. Its own come first, then those that `library` knows."""
+
+    def __init__(
+        self,
+        rubrics: Iterable[Rubric | Stored] = (),
+        library: Callable[[str], Stored | None] = lambda ref: None,
+    ) -> None:
         """Raises AuthoringError when two rubrics have the same id and version."""
+        self._library = library
         self._stored: dict[str, Stored] = {}
         problems: list[Problem] = []
         for item in rubrics:
@@ -50,7 +67,8 @@ class RubricStore:
 
     @classmethod
     def load(cls, places: Iterable[Path | str], schemas: RubricSchema | None = None) -> RubricStore:
-        """Every rubric file below the given folders (or a file itself), each file once.
+        """Every rubric file below the given folders (or a file itself), each file once; a ref that none of
+        them has may still be that of a built-in rubric.
 
         Raises AuthoringError with the problems of all files together.
         """
@@ -63,7 +81,7 @@ class RubricStore:
             except AuthoringError as error:
                 problems.extend(error.problems)
         try:
-            store = cls(stored)
+            store = cls(stored, built_in)
         except AuthoringError as error:
             problems.extend(error.problems)
         if problems:
@@ -80,14 +98,15 @@ class RubricStore:
 
     def resolve(self, ref: str | None) -> Rubric | None:
         """The enabled rubric of exactly that id and version; None otherwise (rules 25, 27, 28)."""
-        entry = self._stored.get(ref or "")
+        entry = self.find(ref or "")
         return entry.rubric if entry and entry.rubric.enabled else None
 
     def find(self, ref: str) -> Stored | None:
         """The rubric of that ref, enabled or not, with its source."""
-        return self._stored.get(ref)
+        return self._stored.get(ref) or self._library(ref)
 
     def __iter__(self) -> Iterator[Stored]:
+        """Its own rubrics; those of the library are found and not listed."""
         return iter(self._stored.values())
 
     def __len__(self) -> int:
@@ -128,7 +147,7 @@ class RubricStore:
                 continue
             outermost = number if outer is None else outer
             path = ("checks", outermost, "rubric_ref")
-            inner = self._stored.get(ref)
+            inner = self.find(ref)
             trail = " > ".join((*chain, ref))
             if ref in chain:
                 yield _problem(top, path, f"runs in a circle: {trail}", "take one of these composites out")
@@ -146,6 +165,7 @@ class RubricStore:
         """What to do about a ref that resolves to nothing: name the versions or ids that are there."""
         name = ref.removeprefix("rubric/").partition("@")[0]
         versions = [e.rubric.version for e in self if e.rubric.id == name and e.rubric.enabled]
+        versions += [v for r in library.files() if (v := r.removeprefix(f"rubric/{name}@")) != r and self.find(r)]
         if versions:
             return f"there is {name} in version " + ", ".join(versions)
         return (
