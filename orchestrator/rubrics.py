@@ -165,7 +165,9 @@ class RubricStore:
         """What to do about a ref that resolves to nothing: name the versions or ids that are there."""
         name = ref.removeprefix("rubric/").partition("@")[0]
         versions = [e.rubric.version for e in self if e.rubric.id == name and e.rubric.enabled]
-        versions += [v for r in library.files() if (v := r.removeprefix(f"rubric/{name}@")) != r and self.find(r)]
+        prefix = f"rubric/{name}@"
+        shipped = (r for r in library.files() if r.startswith(prefix) and r not in self._stored)
+        versions += [r.removeprefix(prefix) for r in shipped if self._library(r)]
         if versions:
             return f"there is {name} in version " + ", ".join(versions)
         return (
