@@ -38,28 +38,31 @@ class Surroundings:
     """Folders of the machine, read-only at the same place."""
     enforced: frozenset[str]
     """Which limits the control groups can hold."""
+    rootless: bool = False
+    """The runtime is not root: its rooms know one user only, whose number inside is 0, without any right."""
 
 
 def config(around: Surroundings, command: Command, *, pid_namespace: str, cgroup: str) -> dict[str, Any]:
     """The whole `config.json` of one command."""
-    root_user = around.spec.user == "root"
+    linux: dict[str, Any] = {
+        "namespaces": [
+            {"type": "pid", "path": pid_namespace},
+            *({"type": kind} for kind in ("mount", "network", "ipc", "uts", "cgroup")),
+        ],
+        "seccomp": profile(),
+        "maskedPaths": list(_MASKED),
+        "readonlyPaths": list(_READ_ONLY),
+    }
+    if not around.rootless:
+        linux["cgroupsPath"] = cgroup
+        linux["resources"] = _resources(around.spec.limits, around.enforced)
     return {
         "ociVersion": "1.0.2",
-        "process": _process(around.spec, command),
-        "root": {"path": str(around.root), "readonly": not root_user},
+        "process": _process(around, command),
+        "root": {"path": str(around.root), "readonly": around.spec.user != "root"},
         "hostname": HOSTNAME,
         "mounts": [*_mounts(), *_own_mounts(around)],
-        "linux": {
-            "cgroupsPath": cgroup,
-            "namespaces": [
-                {"type": "pid", "path": pid_namespace},
-                *({"type": kind} for kind in ("mount", "network", "ipc", "uts", "cgroup")),
-            ],
-            "resources": _resources(around.spec.limits, around.enforced),
-            "seccomp": profile(),
-            "maskedPaths": list(_MASKED),
-            "readonlyPaths": list(_READ_ONLY),
-        },
+        "linux": linux,
     }
 
 
@@ -70,14 +73,15 @@ def environment(spec: RoomSpec, command: Command) -> Mapping[str, str]:
     return {**ours, **spec.env, **command.env}
 
 
-def _process(spec: RoomSpec, command: Command) -> dict[str, Any]:
-    number = 0 if spec.user == "root" else ROOM_UID
+def _process(around: Surroundings, command: Command) -> dict[str, Any]:
+    spec = around.spec
+    number = 0 if spec.user == "root" or around.rootless else ROOM_UID
     words = ["/bin/sh", "-c", command.argv] if isinstance(command.argv, str) else list(command.argv)
-    allowed = _ROOT_CAPABILITIES if spec.user == "root" else []
+    allowed = _ROOT_CAPABILITIES if spec.user == "root" and not around.rootless else []
     kinds = ("bounding", "effective", "permitted") if allowed else ()
     files = spec.limits.open_files
     return {
-        "user": {"uid": number, "gid": number, "umask": 0o022, "additionalGids": []},
+        "user": {"uid": number, "gid": number, "umask": 0o022},
         "args": words,
         "env": [f"{name}={value}" for name, value in environment(spec, command).items()],
         "cwd": command.cwd or spec.workdir,

@@ -55,6 +55,8 @@ class Container:
     cgroup_path: str
     wake: int
     """Becomes readable when the room is evicted."""
+    inside: tuple[str, ...] = ()
+    """A command prefix that enters the namespaces of an ordinary user's room."""
 
     def run(self, command: Command, sink: Sink | None) -> Done:
         """See `Sandbox.run`."""
@@ -82,7 +84,7 @@ class Container:
 
     @contextmanager
     def _space(self) -> Iterator[PidSpace]:
-        space = PidSpace.open()
+        space = PidSpace.within(self.inside) if self.inside else PidSpace.open()
         try:
             yield space
         finally:
@@ -97,7 +99,7 @@ class Container:
         bundle.mkdir()
         plan = config(self.around, command, pid_namespace=space.path, cgroup=self.cgroup_path)
         (bundle / "config.json").write_text(json.dumps(plan), encoding="utf-8")
-        argv = self.runtime.run(bundle / "state", bundle, bundle / "pid", self.name)
+        argv = list(self.inside) + self.runtime.run(bundle / "state", bundle, bundle / "pid", self.name)
         with _stdin(command.stdin) as stdin:
             try:
                 starter = subprocess.Popen(
@@ -144,7 +146,8 @@ class Container:
                     self._filled = self._filled or self.scratch.full()
         finally:
             os.close(handle)
-            lost = not space.alive
+            # an ordinary user's init belongs to the same user as the command, which may have ended it itself
+            lost = not space.alive and not self.around.rootless
             space.kill()
             status = _status(pid)
         return stop, status, lost

@@ -11,7 +11,9 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import signal
 import subprocess
+import time
 from functools import cache
 from pathlib import Path
 
@@ -21,14 +23,27 @@ _CLONE_NEWPID = 0x20000000
 _PR_SET_CHILD_SUBREAPER = 36
 _PF_EXITING = 0x4
 _NOBODY = 65534
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class PidSpace:
     """An open namespace. `close` it; idempotent."""
 
-    def __init__(self, init: subprocess.Popen[bytes]) -> None:
-        self._init = init
+    def __init__(self, starter: subprocess.Popen[bytes], pid: int) -> None:
+        self._starter = starter
+        self._pid = pid
+
+    @classmethod
+    def within(cls, inside: tuple[str, ...]) -> PidSpace:
+        """Start one for an ordinary user; `inside` enters its namespaces (keeper). Raises ProvisionFailed."""
+        starter = _start((*inside, "unshare", "--pid", "--fork", "--kill-child", "--", *init_argv()))
+        pid = _child_of(starter)
+        if pid is None:
+            starter.kill()
+            starter.wait()
+            raise ProvisionFailed("no new PID namespace could be made for an ordinary user")
+        return cls(starter, pid)
 
     @classmethod
     def open(cls) -> PidSpace:
@@ -39,7 +54,8 @@ class PidSpace:
             if _libc.unshare(_CLONE_NEWPID) != 0:
                 raise ProvisionFailed(f"no new PID namespace: {os.strerror(ctypes.get_errno())}")
             try:
-                return cls(_start_init())
+                init = _start((*_nobody(), *init_argv()))
+                return cls(init, init.pid)
             finally:
                 if _libc.setns(own, _CLONE_NEWPID) != 0:
                     raise EngineGone("this thread could not return to its own PID namespace")
@@ -49,13 +65,13 @@ class PidSpace:
     @property
     def path(self) -> str:
         """Where the runtime finds the namespace."""
-        return f"/proc/{self._init.pid}/ns/pid"
+        return f"/proc/{self._pid}/ns/pid"
 
     @property
     def alive(self) -> bool:
         """False when the init was ended by somebody else, though what it takes along may still be ending."""
         try:
-            stat = Path(f"/proc/{self._init.pid}/stat").read_text(encoding="utf-8")
+            stat = Path(f"/proc/{self._pid}/stat").read_text(encoding="utf-8")
         except OSError:
             return False
         flags = int(stat.rpartition(")")[2].split()[6])
@@ -63,14 +79,18 @@ class PidSpace:
 
     def kill(self) -> None:
         """End every process in it. The kernel does it; `close` waits for it to be done."""
-        self._init.kill()
+        if self._starter.returncode is None:
+            try:
+                os.kill(self._pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
     def close(self) -> None:
         """End every process and wait until none is left. Children of ours in it must be waited for first."""
-        self._init.kill()
-        self._init.wait()
-        if self._init.stdin:
-            self._init.stdin.close()
+        self.kill()
+        self._starter.wait()
+        if self._starter.stdin:
+            self._starter.stdin.close()
 
 
 def adopt_orphans() -> None:
@@ -79,30 +99,44 @@ def adopt_orphans() -> None:
         raise EngineGone("the kernel does not let this process adopt its containers")
 
 
-def _start_init() -> subprocess.Popen[bytes]:
+def _start(argv: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    quiet = subprocess.DEVNULL
     try:
         return subprocess.Popen(
-            init_argv(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env={},
-            bufsize=0,
+            argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd="/", env={"PATH": _PATH}, bufsize=0
         )
     except OSError as error:
         raise EngineGone(f"the room's init could not be started: {error}") from error
 
 
+def _child_of(starter: subprocess.Popen[bytes], patience: float = 10.0) -> int | None:
+    """The only child of a process that forks once, when it is there."""
+    listing = Path(f"/proc/{starter.pid}/task/{starter.pid}/children")
+    end = time.monotonic() + patience
+    while starter.poll() is None and time.monotonic() < end:
+        words = listing.read_text(encoding="ascii").split()
+        if words:
+            return int(words[0])
+        time.sleep(0.0005)
+    return None
+
+
 @cache
 def init_argv() -> tuple[str, ...]:
     """The command of PID 1: it reaps, and it ends when its standard input does."""
-    plain = ("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups", "--no-new-privs")
-    setpriv = shutil.which("setpriv")
-    drop = (setpriv, *plain[1:], "--bounding-set=-all", "--") if setpriv else ()
     for name in ("tini", "docker-init"):
         for folder in ("/usr/bin", "/usr/libexec/docker", "/usr/local/bin", "/sbin"):
             if Path(folder, name).exists():
-                return (*drop, str(Path(folder, name)), "-s", "--", "/bin/cat")
+                return (str(Path(folder, name)), "-s", "--", "/bin/cat")
     # a shell that waits reaps whatever falls to it; its own child ends at the end of the input
-    return (*drop, "/bin/sh", "-c", "exec 3<&0; cat <&3 >/dev/null & wait $!")
+    return ("/bin/sh", "-c", "exec 3<&0; cat <&3 >/dev/null & wait $!")
+
+
+@cache
+def _nobody() -> tuple[str, ...]:
+    """A command prefix that gives up every right, where the machine has it."""
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        return ()
+    user = (f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups")
+    return (setpriv, *user, "--no-new-privs", "--bounding-set=-all", "--")

@@ -12,7 +12,7 @@ from sandboxes import cgroups, layers, scratch
 from sandboxes.errors import EngineGone, Evicted, LimitUnenforceable
 from sandboxes.home import rooms
 from sandboxes.images import RootFs
-from sandboxes.oci import reaper
+from sandboxes.oci import keeper, reaper
 from sandboxes.oci.images import resolve
 from sandboxes.oci.pidspace import adopt_orphans
 from sandboxes.oci.room import OciRoom
@@ -25,7 +25,12 @@ _LEAST = {"cpus": 0.01, "memory": 6 * MIB, "pids": 1, "disk": 4 * MIB, "open_fil
 
 
 class OciProvider:
-    """A `Provider`. Needs root, runc (or another OCI runtime) and e2fsprogs."""
+    """A `Provider`. Needs runc (or another OCI runtime); as root also e2fsprogs.
+
+    For an ordinary user rooms open in user namespaces: the host image and unpacked root file systems work,
+    memory, pids, cpus and disk are not limited (`unenforced`), and the room's user is numbered 0, but has
+    no right of root.
+    """
 
     name = "oci"
 
@@ -45,7 +50,8 @@ class OciProvider:
             return Capabilities(self.name, available=False, problem=str(error))
         problem = _problem()
         left = tuple(name for name in LIMIT_NAMES if name not in _enforceable())
-        notes = (f"runtime {runtime.path}", f"control groups: {_hierarchy()}")
+        who = "root" if os.geteuid() == 0 else "an ordinary user, in user namespaces"
+        notes = (f"run by {who}", f"runtime {runtime.path}", f"control groups: {_hierarchy()}")
         return Capabilities(self.name, not problem, runtime.version(), problem, left, notes)
 
     def prepare(self, image: Image, layers_: tuple[Layer, ...] = ()) -> str:
@@ -141,15 +147,14 @@ class OciProvider:
 
 
 def _problem() -> str:
-    if os.geteuid() != 0:
-        return "the oci provider needs root: run it with sudo, or use the docker provider"
-    return ""
+    return "" if os.geteuid() == 0 else keeper.problem()
 
 
 def _enforceable() -> frozenset[str]:
-    able = {"time", "output", *cgroups.enforceable()}
-    if scratch.sized_possible():
-        able.add("disk")
+    able = {"time", "output"}
+    if os.geteuid() == 0:
+        able |= cgroups.enforceable()
+        able |= {"disk"} if scratch.sized_possible() else set()
     return frozenset(able)
 
 

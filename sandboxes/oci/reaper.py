@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from sandboxes import layers
 from sandboxes.cgroups import Cgroup
 from sandboxes.home import home, owner_of
+from sandboxes.oci.keeper import remove_tree
 from sandboxes.protocol import Reaped
 from sandboxes.scratch import mounts_below, unmount
 from sandboxes.spec import Owner
@@ -42,6 +42,6 @@ def _remove(folder: Path, owner: Owner) -> list[str]:
             said.append(f"mount {point} (run {owner.run_id})")
     if not mounts_below(folder):
         rooms = [item.name for item in folder.iterdir() if item.is_dir()]
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
         said += [f"room {name} (run {owner.run_id})" for name in rooms]
     return said

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import posixpath
-import shutil
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +17,7 @@ from sandboxes.images import RootFs
 from sandboxes.layers import Held
 from sandboxes.oci.config import Surroundings
 from sandboxes.oci.container import Container
+from sandboxes.oci.keeper import Keeper, remove_tree
 from sandboxes.oci.runtime import Runtime
 from sandboxes.output import Collector
 from sandboxes.protocol import Done, Sink
@@ -45,13 +46,15 @@ class OciRoom:
         self.id = folder.name
         self.unenforced = unenforced
         self._folder, self._spec, self._runtime, self._cgroup = folder, spec, runtime, cgroup
+        self._rootless = os.geteuid() != 0
+        self._keeper: Keeper | None = None
         self._root = folder / "root"
         self._count = 0
         self._evicted = threading.Event()
         self._closed = False
         self._lock = threading.Lock()
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._around = _surroundings(self._root, spec, image, enforced)
+        self._around = replace(_surroundings(self._root, spec, image, enforced), rootless=self._rootless)
         folder.mkdir()
         try:
             self._scratch = self._open_scratch(enforced)
@@ -74,12 +77,13 @@ class OciRoom:
             scratch=self._scratch,
             cgroup_path=f"{self._cgroup}/{self.id}-{self._count}",
             wake=self._wake,
+            inside=self._keeper.inside if self._keeper else (),
         )
         return container.run(command, sink)
 
     def write(self, entries: Iterable[Entry], target: str, *, owner: Literal["candidate", "root"]) -> None:
         self._check()
-        who = _ROOM_USER if owner == "candidate" else (0, 0)
+        who = None if self._rootless else _ROOM_USER if owner == "candidate" else (0, 0)
         try:
             roomfs.write(self._root, entries, target, who)
         except OSError as error:
@@ -110,13 +114,16 @@ class OciRoom:
             if self._wake >= 0:
                 os.close(self._wake)
             self._wake = -1
-        scratch.unmount(self._root)
+        if self._keeper is not None:
+            self._keeper.close()
+        else:
+            scratch.unmount(self._folder / "root")
         if hasattr(self, "_scratch"):
             self._scratch.close()
         if _still_mounted(self._folder):
             _log.warning("room %s is still mounted; `proctor reap` removes it later", self.id)
             return
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_tree(self._folder)
 
     def _check(self) -> None:
         if self._evicted.is_set():
@@ -135,9 +142,15 @@ class OciRoom:
         upper.chmod(0o755)
         for place in self._around.writable:
             shared = place in ("/tmp", "/var/tmp")
-            _make_place(upper, place, 0o1777 if shared else 0o755, (0, 0) if shared else _ROOM_USER)
+            owner = None if self._rootless else (0, 0) if shared else _ROOM_USER
+            _make_place(upper, place, 0o1777 if shared else 0o755, owner)
         lowers = [held.root for held in reversed(layers)] + list(image.lowers)
-        scratch.overlay(lowers, upper, self._scratch.path / "work", self._root)
+        work = self._scratch.path / "work"
+        if self._rootless:
+            self._keeper = Keeper.open(lowers, upper, work, self._root)
+            self._root = self._keeper.seen(self._root)
+        else:
+            scratch.overlay(lowers, upper, work, self._root)
 
     def _is_writable(self, place: str) -> bool:
         return any(_is_below(place, top) for top in self._around.writable)
@@ -175,7 +188,7 @@ def _is_below(place: str, top: str) -> bool:
     return place == top or place.startswith(top.rstrip("/") + "/")
 
 
-def _make_place(upper: Path, place: str, mode: int, owner: tuple[int, int]) -> None:
+def _make_place(upper: Path, place: str, mode: int, owner: tuple[int, int] | None) -> None:
     folder = upper
     for part in place.strip("/").split("/"):
         folder = folder / part
@@ -183,7 +196,8 @@ def _make_place(upper: Path, place: str, mode: int, owner: tuple[int, int]) -> N
             folder.mkdir()
             folder.chmod(0o755)
     folder.chmod(mode)
-    os.chown(folder, *owner)
+    if owner is not None:
+        os.chown(folder, *owner)
 
 
 def _still_mounted(folder: Path) -> bool:
