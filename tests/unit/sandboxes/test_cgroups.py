@@ -1,0 +1,63 @@
+"""Counters of control groups, version 1 and version 2, read from folders made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sandboxes.cgroups import Cgroup
+
+
+def lay(folder: Path, **files: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+    return folder
+
+
+def test_version_two_is_read_from_one_folder(tmp_path: Path) -> None:
+    lay(
+        tmp_path,
+        memory__events="low 0\noom 2\noom_kill 1\n",
+        memory__peak="4096\n",
+        pids__events="max 3\n",
+        cpu__stat="usage_usec 1500000\nthrottled_usec 250000\n",
+    )
+
+    seen = Cgroup((("", tmp_path),)).counters()
+
+    assert (seen.memory_kills, seen.refused_forks, seen.peak_memory) == (1, 3, 4096)
+    assert (seen.cpu_seconds, seen.throttled_seconds) == (1.5, 0.25)
+
+
+def test_version_one_is_read_from_a_folder_for_each_controller(tmp_path: Path) -> None:
+    group = Cgroup(
+        (
+            ("memory", lay(tmp_path / "m", memory__oom_control="oom_kill_disable 0\noom_kill 2\n",
+                           memory__max_usage_in_bytes="8192\n")),
+            ("pids", lay(tmp_path / "p", pids__events="max 0\n")),
+            ("cpu", lay(tmp_path / "c", cpu__stat="nr_periods 1\nthrottled_time 500000000\n")),
+            ("cpuacct", lay(tmp_path / "a", cpuacct__usage="2000000000\n")),
+            ("", lay(tmp_path / "unified")),
+        )
+    )  # fmt: skip
+
+    seen = group.counters()
+
+    assert (seen.memory_kills, seen.refused_forks, seen.peak_memory) == (2, 0, 8192)
+    assert (seen.cpu_seconds, seen.throttled_seconds) == (2.0, 0.5)
+
+
+def test_what_a_machine_does_not_count_is_none_and_no_limit_hit(tmp_path: Path) -> None:
+    seen = Cgroup((("", lay(tmp_path, memory__peak="max\n")),)).counters()
+
+    assert (seen.memory_kills, seen.refused_forks) == (0, 0)
+    assert (seen.peak_memory, seen.cpu_seconds, seen.throttled_seconds) == (None, None, None)
+
+
+def test_removing_takes_the_groups_below_and_says_what_resisted(tmp_path: Path) -> None:
+    inner = tmp_path / "top" / "inner"
+    inner.mkdir(parents=True)
+    busy = lay(tmp_path / "busy", file="x")
+
+    assert Cgroup((("", tmp_path / "top"),)).remove() and not inner.exists()
+    assert not Cgroup((("", busy),)).remove(patience=0.01)
