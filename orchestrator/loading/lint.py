@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.documents.rubric import DEFAULT_THRESHOLD, NUMERIC_MODES, Rubric
 from orchestrator.errors import Problem
+from orchestrator.loading.habits import habits
 from orchestrator.loading.located import Located, Path, shorten, show_path
 from orchestrator.loading.words import did_you_mean
 
@@ -29,17 +30,37 @@ class Findings:
         return Findings(self.errors + other.errors, self.warnings + other.warnings)
 
 
-def lint(rubric: Rubric, source: Located | None = None, strict: bool = False) -> Findings:
+@dataclass(frozen=True)
+class PatternFault:
+    """What trying a pattern showed. `fatal`: it can never match, because it does not even compile."""
+
+    message: str
+    hint: str
+    fatal: bool = False
+
+
+Probe = Callable[[str, str | None], PatternFault | None]
+"""Tries a pattern under its flags; given by whoever has a regex engine at hand (see orchestrator.advice)."""
+
+
+def lint(
+    rubric: Rubric, source: Located | None = None, strict: bool = False, probe: Probe | None = None
+) -> Findings:
     """Advice about one rubric; with `source` (the document it came from) each has its line.
 
-    A weight for a check that is not there is a warning, and an error when `strict` (C-24).
+    A weight for a check that is not there is a warning, and an error when `strict` (C-24). With `probe` the
+    patterns are tried, too; one that does not compile is an error.
     """
     problems = _Lines(source, rubric.ref)
     weights = list(_dangling(rubric, problems))
     advice = [*_scoring(rubric, problems), *_all_checks(rubric, problems)]
+    advice += [problems(path, message, hint) for path, message, hint in habits(rubric)]
+    tried = list(_tried(rubric, probe)) if probe else []
+    errors = [problems(path, fault.message, fault.hint) for path, fault in tried if fault.fatal]
+    advice += [problems(path, fault.message, fault.hint) for path, fault in tried if not fault.fatal]
     if strict:
-        return Findings(tuple(sorted(weights)), tuple(sorted(advice)))
-    return Findings((), tuple(sorted([*weights, *advice])))
+        return Findings(tuple(sorted([*weights, *errors])), tuple(sorted(advice)))
+    return Findings(tuple(sorted(errors)), tuple(sorted([*weights, *advice])))
 
 
 @dataclass(frozen=True)
@@ -133,3 +154,11 @@ def _pipe(command: str, path: Path, problem: _Lines) -> Iterator[Problem]:
     if _PIPE.search(_QUOTED.sub("", command)) and "pipefail" not in command:
         message = "in a pipe only the last command's exit code counts: a failure before it is lost"
         yield problem(path, message, "run the command without a pipe")
+
+
+def _tried(rubric: Rubric, probe: Probe) -> Iterator[tuple[Path, PatternFault]]:
+    for number, check in enumerate(rubric.checks):
+        field = {"regex": "patterns", "markdown_structure": "forbidden_patterns"}.get(str(check["kind"]), "")
+        for index, pattern in enumerate(check.get(field, ())):
+            if fault := probe(pattern, check.get("flags")):
+                yield ("checks", number, field, index), fault
