@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sandboxes.cgroups import Counters
@@ -80,6 +82,28 @@ def _init_could_not_execute(stderr: Output) -> bool:
     """The init says so in one line of its own: "[FATAL tini (7)] exec x failed: ..." (tini 0.19), "ERROR
     (catatonit:7): failed to exec pid1: ..." (catatonit 0.1)."""
     return stderr.data.startswith((b"[FATAL tini (", b"ERROR (catatonit:")) and b"failed" in stderr.data
+
+
+def silent_seconds(state: Mapping[str, Any], asked: float, streams_ended: float, same_clock: bool) -> float:
+    """How long a container ran on after its streams had ended, at least; below zero when it did not.
+
+    Its init holds the streams to its end, so whoever runs on without them has lost output to a broken
+    connection (Docker 20.10 ends the streams some 20 ms or more after the exit it tells). Times are Unix
+    seconds of ours: of the call to start, and of the end of the streams. Where the engine has a clock of its
+    own only durations are compared, and the start call's own time is let pass.
+    """
+    began, ended = _seconds(state.get("StartedAt")), _seconds(state.get("FinishedAt"))
+    if began is None or ended is None:
+        return 0.0
+    return ended - streams_ended if same_clock else asked + (ended - began) - streams_ended
+
+
+def _seconds(text: Any) -> float | None:
+    found = re.fullmatch(r"(\d+-\d+-\d+T\d+:\d+:\d+)(\.\d{1,6})?\d*(Z|[+-]\d\d:\d\d)", str(text))
+    if found is None or found[1].startswith("0001-"):
+        return None
+    zone = "+00:00" if found[3] == "Z" else found[3]
+    return datetime.fromisoformat(found[1] + (found[2] or ".0").ljust(7, "0") + zone).timestamp()
 
 
 def not_started(reason: str) -> Done:

@@ -15,13 +15,15 @@ from sandboxes.docker import config, ends, remotefs
 from sandboxes.docker.engine import Engine
 from sandboxes.docker.failure import CannotExecute
 from sandboxes.docker.localfiles import Bind
-from sandboxes.docker.watch import Listener
+from sandboxes.docker.watch import Heard, Listener, Why
 from sandboxes.errors import EngineGone, Evicted, SandboxError, SandboxLost, StreamBroken
 from sandboxes.protocol import Done, Sink
 from sandboxes.spec import Command, Entry
 
 LONGEST_WORD = 128 * 1024
 """Bytes of one argument, its end mark included (Linux's MAX_ARG_STRLEN)."""
+LATE = 0.1
+"""Seconds a container may seem to have outlived its streams."""
 SETTLE = 15.0
 """Seconds the engine may take to notice that a container has ended."""
 
@@ -191,51 +193,51 @@ class DockerRoom:
                 with suppress(SandboxLost):
                     self._engine.kill(container)
                 listener.drain()
-        state = self._settled(container, expect_end=True, broken=listener.heard.broken)
-        facts = ends.Facts(
-            state=state,
-            why=why,
-            heard=listener.heard,
-            counters=self._counting.end(),
-            disk_full=self._disk_full or self._files.full(),
-            argv_given=not isinstance(command.argv, str),
-            memory_limit=limits.memory if self._frame.cgroup_parent else 0,
+        state = self._settled(container, listener.heard, asked, why)
+        grouped = bool(self._frame.cgroup_parent)
+        done = ends.judge(
+            ends.Facts(
+                state=state,
+                why=why,
+                heard=listener.heard,
+                counters=self._counting.end(),
+                disk_full=self._disk_full or self._files.full(),
+                argv_given=not isinstance(command.argv, str),
+                memory_limit=limits.memory if grouped else 0,
+            )
         )
-        done = ends.judge(facts)
-        if why == "streams_ended" and done.limit != "memory":
-            self._refuse_foreign_end(container, asked)
-        if not done.ok and self._files.machine_full():
-            raise SandboxLost("this machine's disk is full: what failed in the room proves nothing")
+        self._refuse_foreign_end(container, asked, done, why)
         return done
 
     def _look(self) -> None:
         self._counting.look()
         self._disk_full = self._disk_full or self._files.full()
 
-    def _settled(self, container: str, expect_end: bool, broken: StreamBroken | None) -> Mapping[str, Any]:
-        """The container's state once it has ended.
-
-        Its init holds its streams open to the end, so a container that goes on running after they ended has
-        lost its output to a broken connection.
-        """
-        end = monotonic() + (SETTLE if broken is None else 1.0)
+    def _settled(self, container: str, heard: Heard, asked: float, why: Why) -> Mapping[str, Any]:
+        """The container's state once it has ended. Raises StreamBroken when it went on without its streams."""
+        streams_ended = time.time()
+        lost = heard.broken or StreamBroken("the engine let go of the output of a command that still ran")
+        end = monotonic() + (SETTLE if heard.broken is None else 1.0)
         pause = 0.002
-        while True:
-            state: Mapping[str, Any] = self._engine.inspect(container)["State"]
-            if not state.get("Running"):
-                return state
+        while (state := self._engine.inspect(container)["State"]).get("Running"):
             if self._evicted.is_set():
                 raise Evicted("the room was closed while a command ran")
             if monotonic() > end:
-                raise broken or StreamBroken("the engine let go of the output of a command that still runs")
+                raise lost
             time.sleep(pause)
             pause = min(pause * 2, 0.1)
+        same_clock = bool(self._frame.cgroup_parent)  # the engine runs on this very kernel
+        if why == "streams_ended" and ends.silent_seconds(state, asked, streams_ended, same_clock) > LATE:
+            raise lost
+        return dict(state)
 
-    def _refuse_foreign_end(self, container: str, asked: float) -> None:
-        """Raise SandboxLost when somebody else stopped the container, or the engine itself was restarted.
-
-        Both look like an ordinary exit (137, 143, or whatever a program says to SIGTERM).
-        """
+    def _refuse_foreign_end(self, container: str, asked: float, done: Done, why: Why) -> None:
+        """Raise SandboxLost when somebody else stopped the container, EngineGone when the engine was
+        restarted meanwhile: both look like an ordinary exit (137, 143, or what a program says to SIGTERM)."""
+        if not done.ok and self._files.machine_full():
+            raise SandboxLost("this machine's disk is full: what failed in the room proves nothing")
+        if why != "streams_ended" or done.limit == "memory":
+            return
         for _ in range(3):
             events = self._engine.events(container, asked - 60, time.time())
             if events & {"kill", "stop"}:
@@ -243,6 +245,4 @@ class DockerRoom:
             if events & {"die", "died"}:
                 return
             time.sleep(0.05)
-        raise EngineGone(
-            "the engine does not remember the end of a container that has just ended: restarted?"
-        )
+        raise EngineGone("the engine has forgotten a container that has just ended: was it restarted?")

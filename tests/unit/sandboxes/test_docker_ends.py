@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sandboxes.cgroups import Counters
-from sandboxes.docker.ends import Facts, judge, not_started
+from sandboxes.docker.ends import Facts, judge, not_started, silent_seconds
 from sandboxes.docker.watch import Heard, Why
 from sandboxes.errors import Evicted, SandboxLost, StreamBroken
 from sandboxes.spec import MIB
@@ -104,3 +104,18 @@ def test_a_command_that_could_not_start_says_why() -> None:
 
     assert done.end == "missing_binary"
     assert "no folder /x" in done.stderr.text
+
+
+def test_a_container_that_ran_on_after_its_streams_ended_is_noticed() -> None:
+    state = {"StartedAt": "2026-01-01T00:00:10.2Z", "FinishedAt": "2026-01-01T00:00:13.000000009+00:00"}
+    start = 1767225610.0
+
+    assert silent_seconds(state, asked=start, streams_ended=start + 1, same_clock=True) == pytest.approx(2)
+    assert silent_seconds(state, asked=start, streams_ended=start + 1, same_clock=False) == pytest.approx(1.8)
+    assert silent_seconds(state, asked=start, streams_ended=start + 3.1, same_clock=True) < 0
+
+
+def test_times_the_engine_does_not_tell_accuse_nobody() -> None:
+    state = {"StartedAt": "0001-01-01T00:00:00Z", "FinishedAt": "soon"}
+
+    assert silent_seconds(state, 0, 0, True) == 0
