@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from sandboxes import roomfs
+from sandboxes.drafts import draft
 from sandboxes.errors import ProvisionFailed
 from sandboxes.home import home
-from sandboxes.spec import ROOM_UID, Layer, process_start
+from sandboxes.spec import ROOM_UID, Layer
 
 
 @dataclass(frozen=True)
@@ -48,17 +47,6 @@ def is_held(layer: Layer) -> bool:
     return _complete(_held(layer).root).exists()
 
 
-def sweep() -> list[str]:
-    """Remove the drafts of dead processes; returns their names."""
-    removed = []
-    for draft in (home() / "layers").glob(".draft-*"):
-        _, pid, started, _ = draft.name.split("-", 3)
-        if str(process_start(int(pid))) != started:
-            shutil.rmtree(draft, ignore_errors=True)
-            removed.append(f"unfinished layer {draft.name}")
-    return removed
-
-
 def _held(layer: Layer) -> Held:
     parts = roomfs.parts_of(layer.target)
     if not parts:
@@ -77,18 +65,15 @@ def _complete(root: Path) -> Path:
 def _fill(layer: Layer, held: Held) -> None:
     shelf = home() / "layers"
     shelf.mkdir(exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=shelf, prefix=f".draft-{os.getpid()}-{process_start(os.getpid())}-"))
     try:
-        _write(layer, draft / "root")
-        (draft / "complete").write_text(layer.digest + "\n", encoding="utf-8")
-        draft.chmod(0o755)
-        _keep(draft, held.root.parent)
+        with draft(shelf) as folder:
+            _write(layer, folder / "root")
+            (folder / "complete").write_text(layer.digest + "\n", encoding="utf-8")
+            _keep(folder, held.root.parent)
     except (OSError, ValueError) as error:
         raise ProvisionFailed(
             f"layer {layer.digest} for {layer.target} could not be kept: {error}"
         ) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _write(layer: Layer, root: Path) -> None:
@@ -112,13 +97,12 @@ def _hide_what_is_below(folder: Path) -> None:
         pass  # a file system without such attributes cannot carry an overlay's lower layer that needs one
 
 
-def _keep(draft: Path, place: Path) -> None:
+def _keep(made: Path, place: Path) -> None:
     try:
-        draft.rename(place)
+        made.rename(place)
     except OSError:
         if (place / "complete").exists():
             return  # another process was quicker
-        broken = Path(tempfile.mkdtemp(dir=place.parent, prefix=".broken-"))
-        place.rename(broken / "layer")
-        draft.rename(place)
-        shutil.rmtree(broken, ignore_errors=True)
+        with draft(place.parent) as broken:
+            place.rename(broken / "layer")
+            made.rename(place)

@@ -11,9 +11,9 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
+from sandboxes.drafts import draft
 from sandboxes.errors import ImageUnavailable
 from sandboxes.home import home
 from sandboxes.images import RootFs, building
@@ -54,34 +54,30 @@ def _build(suite: str, packages: tuple[str, ...], place: Path) -> None:
     if os.geteuid() != 0:
         raise ImageUnavailable("a debian recipe is built by root only; use the host image, or sudo")
     shutil.rmtree(place, ignore_errors=True)
-    draft = Path(tempfile.mkdtemp(dir=home() / "images", prefix=".draft-"))
-    try:
-        draft.chmod(0o755)
-        sources = draft / "machine.sources"
+    names = ",".join(sorted({*packages, *_NEEDED}))
+    with draft(home() / "images") as folder:
+        sources = folder / "machine.sources"
         sources.write_text(sources_for(suite, Path("/etc/apt")), encoding="utf-8")
-        names = ",".join(sorted({*packages, *_NEEDED}))
         options = ["--quiet", "--mode=root", "--variant=minbase", f"--include={names}"]
         lean = ["--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*"]
-        argv = ["mmdebstrap", *options, *lean, suite, str(draft / "rootfs"), str(sources)]
+        argv = ["mmdebstrap", *options, *lean, suite, str(folder / "rootfs"), str(sources)]
         done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
             last = "; ".join(done.stderr.strip().splitlines()[-3:])
             raise ImageUnavailable(f"the debian recipe {suite} could not be built: {last}")
-        _finish(draft, recipe=f"{suite} {names}")
-        draft.rename(place)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        _finish(folder, recipe=f"{suite} {names}")
+        folder.rename(place)
 
 
-def _finish(draft: Path, recipe: str) -> None:
-    rootfs = draft / "rootfs"
+def _finish(folder: Path, recipe: str) -> None:
+    rootfs = folder / "rootfs"
     rootfs.chmod(0o755)
     for device in (rootfs / "dev").iterdir():
         if not device.is_dir():
             device.unlink()
     installed = (rootfs / "var/lib/dpkg/status").read_bytes()
     content = hashlib.sha256(recipe.encode() + b"\n" + installed).hexdigest()
-    (draft / "digest").write_text(f"debian:{content}\n", encoding="ascii")
+    (folder / "digest").write_text(f"debian:{content}\n", encoding="ascii")
 
 
 def sources_for(suite: str, apt: Path) -> str:

@@ -10,9 +10,9 @@ import hashlib
 import os
 import shutil
 import stat
-import tempfile
 from pathlib import Path
 
+from sandboxes.drafts import draft
 from sandboxes.errors import ImageUnavailable
 from sandboxes.images import RootFs, building
 from sandboxes.images.identity import contents, lay_out
@@ -38,12 +38,9 @@ def host_image(machine: Path = Path("/")) -> RootFs:
     digest = _fingerprint(machine)
     with building(f"host-{digest[:16]}") as place:
         if not place.exists():
-            draft = Path(tempfile.mkdtemp(dir=place.parent, prefix=".draft-"))
-            try:
-                _fill(draft, machine)
-                draft.rename(place)
-            finally:
-                shutil.rmtree(draft, ignore_errors=True)
+            with draft(place.parent) as folder:
+                _fill(folder, machine)
+                folder.rename(place)
     return RootFs(f"host:{digest}", (place,), ("/usr",))
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 from pathlib import Path
 
+from sandboxes.drafts import draft
 from sandboxes.images import building
 from sandboxes.spec import ROOM_HOME, ROOM_UID
 
@@ -26,12 +25,9 @@ def identity(rootfs: Path | None) -> Path:
     key = hashlib.sha256(repr((_VERSION, sorted(files.items()))).encode()).hexdigest()[:16]
     with building(f"identity-{key}") as place:
         if not place.exists():
-            draft = Path(tempfile.mkdtemp(dir=place.parent, prefix=".draft-"))
-            try:
-                lay_out(draft, files)
-                draft.rename(place)
-            finally:
-                shutil.rmtree(draft, ignore_errors=True)
+            with draft(place.parent) as folder:
+                lay_out(folder, files)
+                folder.rename(place)
     return place
 
 

@@ -60,41 +60,53 @@ class Container:
 
     def run(self, command: Command, sink: Sink | None) -> Done:
         """See `Sandbox.run`."""
-        limits = self.around.spec.limits
-        cgroup = Cgroup.at(self.cgroup_path)
-        self._filled = False
-        with _pipes(sink, limits.output) as pipes, self._space() as space:
-            try:
-                starter = self._start(command, space, pipes)
-                if starter.returncode != 0:
-                    space.close()
-                    return self._never_ran(pipes, cgroup.counters(), starter.returncode)
-                began = time.monotonic()
-                stop, status, lost = self._watch(space, pipes, began, self._patience(command))
-                seconds = time.monotonic() - began
-                space.close()  # nothing writes and nothing is counted any more
-                pipes.drain()
-                counters = cgroup.counters()
-            finally:
+        self._filled = self._reaped = False
+        with _pipes(sink, self.around.spec.limits.output) as pipes, self._surrounded() as (space, cgroup):
+            code = self._start(command, space, pipes)
+            if code != 0:
                 space.close()
-                self._forget(cgroup)
+                return self._never_ran(pipes, cgroup.counters(), code)
+            began = time.monotonic()
+            stop, status, lost = self._watch(space, pipes, began, self._patience(command))
+            seconds = time.monotonic() - began
+            space.close()  # nothing writes and nothing is counted any more
+            pipes.drain()
+            counters = cgroup.counters()
         if stop == "evicted":
             raise Evicted("the room was closed while a command ran in it")
         return self._judge(pipes, counters, status, stop, lost, seconds)
 
     @contextmanager
-    def _space(self) -> Iterator[PidSpace]:
+    def _surrounded(self) -> Iterator[tuple[PidSpace, Cgroup]]:
+        """What lasts as long as the command, whatever happens: processes, control group, bundle."""
+        cgroup = Cgroup.at(self.cgroup_path)
         space = PidSpace.within(self.inside) if self.inside else PidSpace.open()
         try:
-            yield space
+            yield space, cgroup
         finally:
+            self._reap_unwatched(space)
             space.close()
+            if not cgroup.remove():
+                cgroup.kill()
+                cgroup.remove()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _reap_unwatched(self, space: PidSpace) -> None:
+        """After an interruption between start and end: the namespace cannot end before our child is
+        waited for."""
+        if not self._reaped and (self.folder / "pid").exists():
+            space.kill()
+            try:
+                _status(self._pid())
+            except SandboxLost:
+                pass  # the start itself failed, and the runtime has waited
 
     def _patience(self, command: Command) -> float:
         own = self.around.spec.limits.time
         return own if command.timeout is None else min(own, command.timeout)
 
-    def _start(self, command: Command, space: PidSpace, pipes: _Pipes) -> subprocess.Popen[bytes]:
+    def _start(self, command: Command, space: PidSpace, pipes: _Pipes) -> int:
+        """Have the runtime start the command; the runtime's exit code."""
         bundle = self.folder
         bundle.mkdir()
         plan = config(self.around, command, pid_namespace=space.path, cgroup=self.cgroup_path)
@@ -102,16 +114,14 @@ class Container:
         argv = list(self.inside) + self.runtime.run(bundle / "state", bundle, bundle / "pid", self.name)
         with _stdin(command.stdin) as stdin:
             try:
-                starter = subprocess.Popen(
-                    argv, stdin=stdin, stdout=pipes.stdout_end, stderr=pipes.stderr_end
-                )
+                out, err = pipes.stdout_end, pipes.stderr_end
+                starter = subprocess.Popen(argv, stdin=stdin, stdout=out, stderr=err, start_new_session=True)
             except OSError as error:
                 raise EngineGone(f"{self.runtime.path} could not be started: {error}") from error
         pipes.close_our_ends()
-        self._await_starter(starter, space, pipes)
-        return starter
+        return self._await_starter(starter, space, pipes)
 
-    def _await_starter(self, starter: subprocess.Popen[bytes], space: PidSpace, pipes: _Pipes) -> None:
+    def _await_starter(self, starter: subprocess.Popen[bytes], space: PidSpace, pipes: _Pipes) -> int:
         # an eviction waits for the start to be over: it takes milliseconds, and half a start has no owner
         handle = os.pidfd_open(starter.pid)
         end = time.monotonic() + START_PATIENCE
@@ -125,6 +135,7 @@ class Container:
         finally:
             os.close(handle)
             starter.wait()
+        return starter.returncode
 
     def _watch(self, space: PidSpace, pipes: _Pipes, began: float, patience: float) -> tuple[Stop, int, bool]:
         """Read the output until the command ends or must be ended; why, the kernel's status, and whether
@@ -150,6 +161,7 @@ class Container:
             lost = not space.alive and not self.around.rootless
             space.kill()
             status = _status(pid)
+            self._reaped = True
         return stop, status, lost
 
     def _pid(self) -> int:
@@ -157,12 +169,6 @@ class Container:
             return int((self.folder / "pid").read_text(encoding="ascii"))
         except (OSError, ValueError) as error:
             raise SandboxLost(f"the runtime did not say which process it started: {error}") from error
-
-    def _forget(self, cgroup: Cgroup) -> None:
-        if not cgroup.remove():
-            cgroup.kill()
-            cgroup.remove()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _never_ran(self, pipes: _Pipes, counters: Counters, code: int) -> Done:
         pipes.drain()

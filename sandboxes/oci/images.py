@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
+from sandboxes.drafts import draft
 from sandboxes.errors import ImageUnavailable
 from sandboxes.images import RootFs, building
 from sandboxes.images.debian import debian_image
@@ -73,22 +72,21 @@ def _export(ref: str, place: Path) -> None:
     if made.returncode != 0:
         raise ImageUnavailable(f"image {ref} cannot be unpacked: {made.stderr.strip()}")
     container = made.stdout.strip()
-    draft = Path(tempfile.mkdtemp(dir=place.parent, prefix=".draft-"))
     try:
-        archive = draft / "image.tar"
-        saved = _docker("export", "--output", str(archive), container)
-        if saved.returncode != 0:
-            raise ImageUnavailable(f"image {ref} cannot be exported: {saved.stderr.strip()}")
-        (draft / "rootfs").mkdir()
-        argv = ["tar", "-x", "-p", "--numeric-owner", "-f", str(archive), "-C", str(draft / "rootfs")]
-        unpacked = subprocess.run(argv, capture_output=True, text=True)
-        if unpacked.returncode != 0:
-            raise ImageUnavailable(f"image {ref} cannot be unpacked: {unpacked.stderr.strip()[-300:]}")
-        (draft / "rootfs").chmod(0o755)
-        (draft / "rootfs").rename(place)
+        with draft(place.parent) as folder:
+            archive, rootfs = folder / "image.tar", folder / "rootfs"
+            saved = _docker("export", "--output", str(archive), container)
+            if saved.returncode != 0:
+                raise ImageUnavailable(f"image {ref} cannot be exported: {saved.stderr.strip()}")
+            rootfs.mkdir()
+            argv = ["tar", "-x", "-p", "--numeric-owner", "-f", str(archive), "-C", str(rootfs)]
+            unpacked = subprocess.run(argv, capture_output=True, text=True)
+            if unpacked.returncode != 0:
+                raise ImageUnavailable(f"image {ref} cannot be unpacked: {unpacked.stderr.strip()[-300:]}")
+            rootfs.chmod(0o755)
+            rootfs.rename(place)
     finally:
         _docker("rm", "--force", container)
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _docker(*words: str) -> subprocess.CompletedProcess[str]:

@@ -43,6 +43,7 @@ class Keeper:
             stderr=subprocess.PIPE,
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
             bufsize=0,
+            start_new_session=True,
         )
         keeper = cls(process)
         assert process.stdout is not None and process.stderr is not None

@@ -9,6 +9,7 @@ the same should this process die, for the init ends when its standard input clos
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import shutil
 import signal
@@ -24,6 +25,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PF_EXITING = 0x4
 _NOBODY = 65534
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+_log = logging.getLogger(__name__)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -88,7 +90,10 @@ class PidSpace:
     def close(self) -> None:
         """End every process and wait until none is left. Children of ours in it must be waited for first."""
         self.kill()
-        self._starter.wait()
+        try:
+            self._starter.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            _log.warning("process %d does not end; something of it waits to be reaped", self._pid)
         if self._starter.stdin:
             self._starter.stdin.close()
 
@@ -103,7 +108,14 @@ def _start(argv: tuple[str, ...]) -> subprocess.Popen[bytes]:
     quiet = subprocess.DEVNULL
     try:
         return subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd="/", env={"PATH": _PATH}, bufsize=0
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=quiet,
+            stderr=quiet,
+            cwd="/",
+            env={"PATH": _PATH},
+            bufsize=0,
+            start_new_session=True,  # a Ctrl-C at the terminal is for us to answer
         )
     except OSError as error:
         raise EngineGone(f"the room's init could not be started: {error}") from error

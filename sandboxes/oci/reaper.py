@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandboxes import layers
+from sandboxes import drafts
 from sandboxes.cgroups import Cgroup
 from sandboxes.home import home, owner_of
 from sandboxes.oci.keeper import remove_tree
@@ -26,7 +26,8 @@ def reap() -> Reaped:
         owner = owner_of(folder)
         if owner is not None and not owner.alive():
             removed += _remove(folder, owner)
-    removed += layers.sweep()
+    for name in ("layers", "images"):
+        removed += drafts.sweep(home() / name)
     return Reaped(tuple(removed))
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from sandboxes.errors import EngineGone, ImageUnavailable, LimitUnenforceable, ProvisionFailed, SandboxLost
 from sandboxes.home import rooms
-from sandboxes.oci import OciProvider, pidspace
+from sandboxes.oci import OciProvider, container, pidspace
 from sandboxes.oci import provider as provider_module
 from sandboxes.scratch import mounts_below
 from sandboxes.spec import MIB, Command, Entry, Image, Layer, Limits, Owner, RoomSpec
@@ -67,6 +67,35 @@ def _kill_inits() -> None:
             words = Path(f"/proc/{pid}/cmdline").read_bytes()
             if b"/bin/cat" in words or b"cat <&3" in words:
                 os.kill(int(pid), signal.SIGKILL)
+
+
+def test_an_interrupt_at_the_terminal_reaches_us_and_not_the_room(oci: OciProvider) -> None:
+    groups: list[bool] = []
+
+    def look(stream: str, data: bytes) -> None:
+        listings = Path("/proc/self/task").glob("*/children")
+        pids = [int(pid) for listing in listings for pid in listing.read_text().split()]
+        groups.extend(os.getpgid(pid) == os.getpgid(0) for pid in pids)
+
+    with oci.provision(RoomSpec(limits=SMALL)) as room:
+        room.run(Command("echo up; sleep 0.2"), look)
+
+    assert groups and not any(groups)
+
+
+def test_an_interruption_between_start_and_end_leaves_no_process(
+    oci: OciProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with oci.provision(RoomSpec(limits=SMALL)) as room:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(container.Container, "_watch", interrupted)
+            room.run(Command("exec sleep 5432"))
+
+        assert _gone_within(2.0, "sleep 5432")
+        assert room.run(Command("true")).ok
 
 
 _VICTIM = """
