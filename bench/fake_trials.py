@@ -1,6 +1,6 @@
 """What a trial costs when rooms cost nothing: 500 trials on the fake, milliseconds each, memory growth.
 
-    python bench/fake_trials.py [--trials 500] [--slots 2]
+python bench/fake_trials.py [--trials 500] [--slots 2]
 """
 
 from __future__ import annotations

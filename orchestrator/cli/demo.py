@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from orchestrator.cli import options
 
@@ -21,11 +19,8 @@ WRONG_FIX = "candidates/wrong_fix.jsonl"
 
 def command(
     sandbox: options.Sandbox = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Run folder; by default a new one below runs/."),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")] = False,
+    out: options.Out = None,
+    quiet: options.Quiet = False,
 ) -> int:
     """Grade four small tasks in real sandboxes: the right fix, no fix, and a plausible wrong one.
 

@@ -43,3 +43,31 @@ Executors = Annotated[
     ExecutorSet,
     typer.Option("--executors", help="ai_eval executes only the five kinds of the source system."),
 ]
+Agents = Annotated[
+    list[str],
+    typer.Option(
+        "--agent",
+        metavar="AGENT",
+        help='gold | noop | predictions:FILE | command:"...". May be given several times.',
+    ),
+]
+Tasks = Annotated[
+    str | None, typer.Option("--tasks", metavar="GLOB", help="Only these, such as 'fix_*,csv_quotes'.")
+]
+Repeats = Annotated[int, typer.Option("--repeats", metavar="N", min=1, help="Trials of each task and agent.")]
+Slots = Annotated[
+    int | None,
+    typer.Option("-j", "--jobs", metavar="N", min=1, help="Trials at once; by default one per core."),
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Run folder; by default a new one below runs/.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan, start nothing.")]
+Retries = Annotated[
+    int,
+    typer.Option(
+        "--retries", metavar="N", min=0, help="More attempts when the machine, not the agent, failed."
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli import options
 
@@ -19,43 +16,21 @@ SUMMARY = "Grade agents on a benchmark."
 
 def command(
     benchmark: options.Benchmark,
-    agent: Annotated[
-        list[str],
-        typer.Option(
-            "--agent",
-            metavar="AGENT",
-            help='gold | noop | predictions:FILE | command:"...". May be given several times.',
-        ),
-    ],
+    agent: options.Agents,
     sandbox: options.Sandbox = None,
-    tasks: Annotated[
-        str | None, typer.Option("--tasks", metavar="GLOB", help="Only these, such as 'fix_*,csv_quotes'.")
-    ] = None,
-    repeats: Annotated[
-        int, typer.Option("--repeats", metavar="N", min=1, help="Trials of each task and agent.")
-    ] = 1,
-    slots: Annotated[
-        int | None,
-        typer.Option("-j", "--jobs", metavar="N", min=1, help="Trials at once; by default one per core."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Run folder; by default a new one below runs/."),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan, start nothing.")] = False,
-    retries: Annotated[
-        int,
-        typer.Option(
-            "--retries", metavar="N", min=0, help="More attempts when the machine, not the agent, failed."
-        ),
-    ] = 2,
+    tasks: options.Tasks = None,
+    repeats: options.Repeats = 1,
+    slots: options.Slots = None,
+    out: options.Out = None,
+    resume: options.Resume = False,
+    dry_run: options.DryRun = False,
+    retries: options.Retries = 2,
     allow_unlimited: options.AllowUnlimited = False,
     config: options.Config = None,
     rubrics: options.Rubrics = None,
     executors: options.Executors = options.ExecutorSet.all,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="End with one JSON document on stdout.")] = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> int:
     """Give every task to every agent, grade what comes back, and keep it all in a run folder.
 
@@ -74,8 +49,8 @@ def command(
     from orchestrator.cli.work import Wish, carry_out
 
     wish = Wish(
-        benchmark,
-        tuple(agent),
+        benchmark=benchmark,
+        agents=tuple(agent),
         sandbox=sandbox,
         tasks=tasks,
         repeats=repeats,
@@ -93,20 +68,23 @@ def command(
     if dry_run:
         return _show_plan(wish, as_json)
     result = carry_out(wish)
-    if as_json:
-        from orchestrator.cli.printing import json_out
-
-        json_out(document(result))
-    else:
-        from orchestrator.cli.failure import say
-        from orchestrator.cli.tables import print_report
-
-        print_report(result.report, str(result.folder))
-        if result.summary.gave_up:
-            say(result.summary.gave_up)
-        if result.summary.interrupted:
-            say(f"interrupted; go on with the same command and --resume --out {result.folder}")
+    _tell(result, as_json)
     return result.summary.exit_code
+
+
+def _tell(result: Result, as_json: bool) -> None:
+    from orchestrator.cli.failure import say
+    from orchestrator.cli.printing import json_out
+    from orchestrator.cli.tables import print_report
+
+    if as_json:
+        json_out(document(result))
+        return
+    print_report(result.report, str(result.folder))
+    if result.summary.gave_up:
+        say(result.summary.gave_up)
+    if result.summary.interrupted:
+        say(f"interrupted; go on with the same command and --resume --out {result.folder}")
 
 
 def document(result: Result) -> dict[str, Any]:

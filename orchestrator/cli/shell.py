@@ -75,10 +75,10 @@ def _room(given: Given, task: Task, provider: Provider, *, judge: bool, gold: bo
     """The agent's room; or the judge's, before any change or after the gold one."""
     from dataclasses import replace
 
-    from orchestrator.change import Change
     from orchestrator.errors import AuthoringError
-    from orchestrator.states import graded
+    from orchestrator.tasks.states import graded
     from orchestrator.tools import Tools
+    from orchestrator.worktree.change import Change
     from sandboxes.home import home
 
     tools = Tools(given.benchmark, provider, {}, (), given.rubrics.resolve, home(), given.config)

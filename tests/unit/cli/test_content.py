@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.change import Change
 from orchestrator.cli import given, init, validate
 from orchestrator.cli.demo import BENCHMARK, WRONG_FIX
 from orchestrator.cli.given import shipped
 from orchestrator.documents.benchmark import Task
 from orchestrator.errors import AuthoringError
-from orchestrator.states import TaskState, graded, prepare
+from orchestrator.tasks.states import TaskState, graded, prepare
+from orchestrator.worktree.change import Change
 
 QUICKSTART = shipped() / BENCHMARK
 
