@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from orchestrator.outcomes import CheckOutcome
@@ -83,8 +84,23 @@ class Judge(Protocol):
         """Run steps on the after state, always anew."""
         ...
 
+    def apart(self, *steps: Step, profile: str | None = None) -> tuple[StepResult, ...]:
+        """Run steps in a room of the task's image and dependencies with an empty workdir, always anew: for
+        what stands in the response itself. No state of the task is looked at."""
+        ...
+
     def changed(self) -> tuple[ChangedFile, ...]:
         """What the graded change touches, protected paths already put back."""
+        ...
+
+    def patch(self) -> bytes:
+        """The graded change as a patch for reading: every file as text (a NUL byte hides nothing), renames
+        found. Empty when nothing was changed."""
+        ...
+
+    def file(self, path: str) -> bytes | None:
+        """A regular file of the graded state, by its path below the workdir; None when there is none (a
+        folder, a link). Read from the stored state: no room is opened."""
         ...
 
 
@@ -100,6 +116,8 @@ class Context(Mapping[str, Any]):
     """None in a text-only evaluation: command and score_delta are non-executable then (C-3)."""
     trajectory: Any = None
     """The agent's recorded trajectory, where there is one."""
+    root: Path | None = None
+    """The folder of the author's documents: a check's `schema_ref` may name a file of its `schemas`."""
 
     def __getitem__(self, key: str) -> Any:
         return self.row[key]

@@ -7,7 +7,7 @@ from typing import cast
 from orchestrator.documents.record import ENDS, End, TrialRecord
 from orchestrator.notebook import Notebook
 from orchestrator.outcomes import CheckOutcome, Verdict
-from orchestrator.patches import PatchError
+from orchestrator.worktree.patches import PatchError
 
 _CHANGE_ENDS: dict[str, End] = {
     "empty": "change_empty",

@@ -27,7 +27,7 @@ OWN_PROFILE = "ddev"
 """The profile word that means the task's own environment, unless a profile of that name exists (C-5)."""
 
 
-Side = Literal["before", "after"]
+Side = Literal["before", "after", "apart"]
 
 
 class Trees(Protocol):
@@ -36,6 +36,10 @@ class Trees(Protocol):
     def entries(self, tree: str) -> Iterator[Entry]: ...
 
     def delta(self, old: str, new: str) -> tuple[list[Entry], list[bytes]]: ...
+
+    def diff(self, old: str, new: str, *, readable: bool = False) -> bytes: ...
+
+    def file(self, tree: str, path: bytes) -> bytes | None: ...
 
 
 @dataclass(frozen=True)
@@ -92,12 +96,14 @@ class RoomJudge:
 
     def __post_init__(self) -> None:
         self._rooms = 0
+        self._asked = False
         self._changed: tuple[ChangedFile, ...] | None = None
+        self._patch: bytes | None = None
 
     @property
     def asked(self) -> bool:
-        """Whether any check has looked at the work tree."""
-        return self._rooms > 0
+        """Whether any check has looked at the work tree or at the change."""
+        return self._asked
 
     @property
     def env(self) -> Mapping[str, str]:
@@ -111,13 +117,18 @@ class RoomJudge:
         spec = self._spec(steps, profile)
         image = self.provider.prepare(spec.image, spec.layers)
         question = _question(self.provider.name, self.version, image, spec, steps)
-        answer, known = self.cache.get(question, lambda: self._ask(spec, steps, change=False))
+        answer, known = self.cache.get(question, lambda: self._ask(spec, steps, Deadline()))
         self._tell("before", steps, answer, known)
         return answer
 
     def after(self, *steps: Step, profile: str | None = None) -> tuple[StepResult, ...]:
-        answer = self._ask(self._spec(steps, profile), steps, change=True)
+        answer = self._ask(self._spec(steps, profile), steps, self.deadline, change=True)
         self._tell("after", steps, answer, False)
+        return answer
+
+    def apart(self, *steps: Step, profile: str | None = None) -> tuple[StepResult, ...]:
+        answer = self._ask(self._spec(steps, profile, tree=False), steps, self.deadline)
+        self._tell("apart", steps, answer, False)
         return answer
 
     def changed(self) -> tuple[ChangedFile, ...]:
@@ -125,12 +136,22 @@ class RoomJudge:
             self._changed = tuple(self.changes())
         return self._changed
 
-    def _spec(self, steps: Iterable[Step], profile: str | None) -> RoomSpec:
-        tree = Layer(
+    def patch(self) -> bytes:
+        self._asked = True
+        if self._patch is None:
+            self._patch = self.trees.diff(self.judge_tree, self.graded_tree, readable=True)
+        return self._patch
+
+    def file(self, path: str) -> bytes | None:
+        self._asked = True
+        return self.trees.file(self.graded_tree, path.encode("utf-8", "surrogateescape"))
+
+    def _spec(self, steps: Iterable[Step], profile: str | None, *, tree: bool = True) -> RoomSpec:
+        state = Layer(
             self.judge_tree, self.workdir, lambda: self.trees.entries(self.judge_tree), writable=True
         )
         extra = dict.fromkeys(layer for step in steps for layer in step.layers)
-        spec = replace(self.room, layers=(*self.room.layers, tree, *extra))
+        spec = replace(self.room, layers=(*self.room.layers, *([state] if tree else ()), *extra))
         chosen = self.profiles.get(profile or OWN_PROFILE)
         if chosen is not None:
             return replace(spec, image=chosen.image, limits=chosen.limits)
@@ -139,7 +160,9 @@ class RoomJudge:
         known = ", ".join(sorted({OWN_PROFILE, *self.profiles}))
         raise UnknownProfile(f"no sandbox profile is called {profile!r}; there are: {known}")
 
-    def _ask(self, spec: RoomSpec, steps: tuple[Step, ...], *, change: bool) -> tuple[StepResult, ...]:
+    def _ask(
+        self, spec: RoomSpec, steps: tuple[Step, ...], deadline: Deadline, *, change: bool = False
+    ) -> tuple[StepResult, ...]:
         """One room, the steps in order, then the room is gone."""
         results: list[StepResult] = []
         with self.provider.provision(spec) as room:
@@ -148,7 +171,7 @@ class RoomJudge:
                 room.remove(removed, self.workdir)
                 room.write(entries, self.workdir, owner="candidate")
             for step in steps:
-                result = _perform(room, step, self.deadline if change else Deadline())
+                result = _perform(room, step, deadline)
                 results.append(result)
                 if step.stop_unless_ok and not result.done.ok:
                     break
@@ -158,6 +181,7 @@ class RoomJudge:
         self, side: Side, steps: Iterable[Step], answer: Iterable[StepResult], cached: bool
     ) -> None:
         self._rooms += 1
+        self._asked = self._asked or side != "apart"
         if self.log is not None:
             for index, (step, result) in enumerate(zip(steps, answer, strict=False)):
                 self.log(Heard(side, self._rooms, index, step, result, cached))

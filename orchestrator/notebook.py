@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.agents import AgentReport
-from orchestrator.change import Change
 from orchestrator.documents.record import (
     AgentRecord,
     ChangeRecord,
@@ -29,6 +28,7 @@ from orchestrator.documents.record import (
 )
 from orchestrator.evidence import Heard
 from orchestrator.outcomes import CheckOutcome, Verdict
+from orchestrator.worktree.change import Change
 from sandboxes.protocol import Done
 
 

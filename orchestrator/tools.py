@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from orchestrator import states
 from orchestrator.agents import Agent
 from orchestrator.befores import BeforeCache
 from orchestrator.contract import CheckExecutor
@@ -17,7 +16,8 @@ from orchestrator.documents.benchmark import Benchmark, Config, Environment, Tas
 from orchestrator.evidence import Profile, RoomJudge
 from orchestrator.grading import ExecutorSet, Resolver
 from orchestrator.notebook import Notebook
-from orchestrator.states import Graded, TaskState
+from orchestrator.tasks import states
+from orchestrator.tasks.states import Graded, TaskState
 from sandboxes.protocol import Provider
 from sandboxes.spec import Image, Limits, Network, RoomSpec
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from orchestrator import grading, states
+from orchestrator import grading
 from orchestrator.agents import Actor, AgentReport, Bringer, Fix
-from orchestrator.change import Change
 from orchestrator.contract import Context
 from orchestrator.deadline import Deadline
 from orchestrator.documents.benchmark import Task
@@ -19,10 +18,12 @@ from orchestrator.endings import conclude, unusable
 from orchestrator.errors import AuthoringError
 from orchestrator.notebook import Notebook
 from orchestrator.outcomes import Verdict
-from orchestrator.patches import PatchError
 from orchestrator.plan import TrialJob
-from orchestrator.states import TaskState
+from orchestrator.tasks import states
+from orchestrator.tasks.states import TaskState
 from orchestrator.tools import Tools
+from orchestrator.worktree.change import Change
+from orchestrator.worktree.patches import PatchError
 
 
 def run(job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:

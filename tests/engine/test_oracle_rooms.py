@@ -17,7 +17,7 @@ from orchestrator.checks.score_delta import ScoreDeltaExecutor
 from orchestrator.contract import Context
 from orchestrator.evidence import RoomJudge
 from orchestrator.outcomes import CheckOutcome
-from orchestrator.trees import TreeStore
+from orchestrator.worktree.trees import TreeStore
 from sandboxes.protocol import Provider
 from sandboxes.spec import MIB, Entry, Image, Layer, Limits, Owner, RoomSpec
 

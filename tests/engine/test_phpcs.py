@@ -14,7 +14,7 @@ from orchestrator.contract import Context
 from orchestrator.errors import TaskInvalid
 from orchestrator.evidence import RoomJudge
 from orchestrator.outcomes import CheckOutcome
-from orchestrator.trees import TreeStore
+from orchestrator.worktree.trees import TreeStore
 from sandboxes.oci import OciProvider
 from sandboxes.protocol import Provider
 from sandboxes.spec import MIB, Entry, Image, Limits, Owner, RoomSpec

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.trees import TreeStore
+from orchestrator.worktree.trees import TreeStore
 from sandboxes.spec import Entry
 
 DATA = Path(__file__).parents[2] / "data" / "patches"

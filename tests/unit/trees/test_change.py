@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator import change as change_module
-from orchestrator.change import Change
-from orchestrator.patches import PatchError
-from orchestrator.trees import TreeStore
+from orchestrator.worktree import change as change_module
+from orchestrator.worktree.change import Change
+from orchestrator.worktree.patches import PatchError
+from orchestrator.worktree.trees import TreeStore
 from sandboxes.fake import FakeProvider
 from sandboxes.spec import Entry, Layer, RoomSpec
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import patches
-from orchestrator.patches import PatchError
-from orchestrator.trees import TreeStore
+from orchestrator.worktree import patches
+from orchestrator.worktree.patches import PatchError
+from orchestrator.worktree.trees import TreeStore
 from sandboxes.spec import Entry
 
 Case = Callable[[str], Path]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.change import Change
 from orchestrator.documents.benchmark import Benchmark, ReleasePairSource
 from orchestrator.loading import load_benchmark
-from orchestrator.states import graded, prepare, warnings
+from orchestrator.tasks.states import graded, prepare, warnings
+from orchestrator.worktree.change import Change
 
 FOLDER = Path(__file__).parents[3] / "benchmarks" / "real_fixes"
 

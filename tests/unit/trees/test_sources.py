@@ -13,9 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import sources
-from orchestrator.archives import ArchiveTrouble, unpack
-from orchestrator.dependencies import install, merged
 from orchestrator.documents.benchmark import (
     ArchiveSource,
     Benchmark,
@@ -27,11 +24,14 @@ from orchestrator.documents.benchmark import (
     Source,
     Task,
 )
-from orchestrator.downloads import SourceUnavailable
 from orchestrator.errors import AuthoringError
-from orchestrator.place import Place
-from orchestrator.sources import Fetched
-from orchestrator.trees import TreeStore
+from orchestrator.tasks import sources
+from orchestrator.tasks.archives import ArchiveTrouble, unpack
+from orchestrator.tasks.dependencies import install, merged
+from orchestrator.tasks.downloads import SourceUnavailable
+from orchestrator.tasks.place import Place
+from orchestrator.tasks.sources import Fetched
+from orchestrator.worktree.trees import TreeStore
 
 Index = Callable[..., None]
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator import states
-from orchestrator.change import Change
 from orchestrator.documents.benchmark import Benchmark, PathSource, Task
 from orchestrator.errors import AuthoringError
-from orchestrator.globs import matcher
-from orchestrator.patches import PatchError
-from orchestrator.protected import BUILT_IN
-from orchestrator.states import TaskState, graded, prepare
-from orchestrator.trees import TreeStore
+from orchestrator.tasks import states
+from orchestrator.tasks.states import TaskState, graded, prepare
+from orchestrator.worktree.change import Change
+from orchestrator.worktree.globs import matcher
+from orchestrator.worktree.patches import PatchError
+from orchestrator.worktree.protected import BUILT_IN
+from orchestrator.worktree.trees import TreeStore
 from sandboxes.spec import Entry
 
 FIXED = "def f():\n    return 2\n"

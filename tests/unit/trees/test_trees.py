@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.patches import PatchError
-from orchestrator.trees import EMPTY_TREE, BadName, TreeStore
+from orchestrator.worktree.patches import PatchError
+from orchestrator.worktree.trees import EMPTY_TREE, BadName, TreeStore
 from sandboxes.spec import Entry
 
 ODD = [

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from orchestrator import dependencies, setups, sources
-from orchestrator.change import Change
 from orchestrator.contract import ChangedFile
 from orchestrator.documents.benchmark import Benchmark, Task
-from orchestrator.gitfolder import VERSION, git_folder
-from orchestrator.patches import show
-from orchestrator.place import Place
-from orchestrator.protected import protection
-from orchestrator.trees import TreeStore
+from orchestrator.tasks import dependencies, setups, sources
+from orchestrator.tasks.place import Place
+from orchestrator.worktree.change import Change
+from orchestrator.worktree.gitfolder import VERSION, git_folder
+from orchestrator.worktree.patches import show
+from orchestrator.worktree.protected import protection
+from orchestrator.worktree.trees import TreeStore
 from sandboxes.spec import Entry, Layer
 
 

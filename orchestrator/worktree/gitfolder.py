@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.change import LITTER
-from orchestrator.gitproc import Repository
-from orchestrator.trees import FILE, TreeStore
+from orchestrator.worktree.change import LITTER
+from orchestrator.worktree.gitproc import Repository
+from orchestrator.worktree.trees import FILE, TreeStore
 from sandboxes.spec import Entry
 
 VERSION = 1

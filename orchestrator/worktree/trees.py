@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator import patches
 from orchestrator.contract import ChangedFile
-from orchestrator.gitproc import Repository, TreeError
+from orchestrator.worktree import patches
+from orchestrator.worktree.gitproc import Repository, TreeError
 from sandboxes.spec import Entry
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -139,6 +139,13 @@ class TreeStore:
         node = self.nodes(tree).get(path)
         return None if node is None else next(iter(self.blobs([node.id])))
 
+    def file(self, tree: str, path: bytes) -> bytes | None:
+        """A regular file's bytes; None when there is none at exactly that path (a link is none)."""
+        node = self.nodes(tree).get(path)
+        if node is None or node.mode == LINK:
+            return None
+        return next(iter(self.blobs([node.id])))
+
     def blobs(self, ids: Iterable[str]) -> Iterator[bytes]:
         """The bytes of each blob, in the order asked."""
         wanted = list(ids)
@@ -165,10 +172,12 @@ class TreeStore:
         ).stdout
         return list(_raw_differences(iter(raw.split(b"\0")[:-1])))
 
-    def diff(self, old: str, new: str) -> bytes:
+    def diff(self, old: str, new: str, *, readable: bool = False) -> bytes:
         """A patch that makes `new` of `old`, whole and stable: full blob names, binary data, no renames, no
-        help from configured tools."""
-        return self.repository.run(["diff-tree", "-r", "-p", *_DIFF_OPTIONS, old, new]).stdout
+        help from configured tools. `readable`: for those who look for words in it instead: every file as
+        text, whatever bytes it holds, and renames found."""
+        options = [*_DIFF_OPTIONS, *(["--text", "--find-renames"] if readable else [])]
+        return self.repository.run(["diff-tree", "-r", "-p", *options, old, new]).stdout
 
     def changes(self, old: str, new: str) -> tuple[ChangedFile, ...]:
         """What differs, with both sides' bytes and renames found, for reports and analyzers."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.archives import ArchiveTrouble, unpack
 from orchestrator.documents.benchmark import (
     ArchiveSource,
     GitSource,
@@ -19,13 +18,14 @@ from orchestrator.documents.benchmark import (
     ReleasePairSource,
     Source,
 )
-from orchestrator.downloads import Downloads, SourceUnavailable, WrongHash
-from orchestrator.globs import matcher
-from orchestrator.hostfiles import folder_entries
-from orchestrator.memo import Memo
-from orchestrator.place import Place
-from orchestrator.releases import ECOSYSTEMS, ReleaseMissing
-from orchestrator.trees import EMPTY_TREE, BadName, TreeStore
+from orchestrator.tasks.archives import ArchiveTrouble, unpack
+from orchestrator.tasks.downloads import Downloads, SourceUnavailable, WrongHash
+from orchestrator.tasks.hostfiles import folder_entries
+from orchestrator.tasks.memo import Memo
+from orchestrator.tasks.place import Place
+from orchestrator.tasks.releases import ECOSYSTEMS, ReleaseMissing
+from orchestrator.worktree.globs import matcher
+from orchestrator.worktree.trees import EMPTY_TREE, BadName, TreeStore
 
 __all__ = ["Fetched", "SourceUnavailable", "fetch"]
 

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from orchestrator.documents.benchmark import Task
-from orchestrator.memo import Memo
-from orchestrator.patches import PatchError
-from orchestrator.place import Place
-from orchestrator.sources import Fetched
-from orchestrator.trees import EXECUTABLE, FILE, BadName, TreeStore
+from orchestrator.tasks.memo import Memo
+from orchestrator.tasks.place import Place
+from orchestrator.tasks.sources import Fetched
+from orchestrator.worktree.patches import PatchError
+from orchestrator.worktree.trees import EXECUTABLE, FILE, BadName, TreeStore
 from sandboxes.spec import Entry
 
 

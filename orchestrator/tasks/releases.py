@@ -1,7 +1,7 @@
 """Source releases from package registries, fetched by the registry's own client; none of their code runs.
 
 pip has no command that fetches an sdist without running its build. So pip's own finder and session are used,
-in a process of its own (`orchestrator/pipfetch.py`): the machine's settings, mirrors and credentials hold,
+in a process of its own (`orchestrator/tasks/pipfetch.py`): the machine's settings, mirrors and credentials hold,
 and the download stops before any build would begin. `npm pack` of a registry package only downloads.
 """
 
@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
-from orchestrator import pipfetch
-from orchestrator.downloads import SourceUnavailable
+from orchestrator.tasks import pipfetch
+from orchestrator.tasks.downloads import SourceUnavailable
 
 TIMEOUT = 900.0
 """Seconds one release may take to fetch."""

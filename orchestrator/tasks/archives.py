@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from orchestrator import patches
-from orchestrator.trees import EXECUTABLE, FILE, LINK
+from orchestrator.worktree import patches
+from orchestrator.worktree.trees import EXECUTABLE, FILE, LINK
 from sandboxes.spec import MIB, Entry
 
 UNPACKED_LIMIT = 2048 * MIB

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
-from orchestrator import patches
-from orchestrator.patches import Mend, PatchError
-from orchestrator.trees import FOLDER, LINK, BadName, Node, Put, TreeStore, blob_id
+from orchestrator.worktree import patches
+from orchestrator.worktree.patches import Mend, PatchError
+from orchestrator.worktree.trees import FOLDER, LINK, BadName, Node, Put, TreeStore, blob_id
 from sandboxes.protocol import Sandbox
 from sandboxes.spec import MIB, Entry
 

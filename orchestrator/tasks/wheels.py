@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.trees import EXECUTABLE, FILE
+from orchestrator.worktree.trees import EXECUTABLE, FILE
 from sandboxes.spec import Entry
 
 _SCRIPT = """\

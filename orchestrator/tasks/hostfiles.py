@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.trees import EXECUTABLE, FILE, LINK
+from orchestrator.worktree.trees import EXECUTABLE, FILE, LINK
 from sandboxes.spec import Entry
 
 

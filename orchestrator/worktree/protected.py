@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from orchestrator.globs import matcher
+from orchestrator.worktree.globs import matcher
 
 TESTS = (
     "/tests/**",

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.archives import ArchiveTrouble, tar_entries
 from orchestrator.documents.benchmark import Dependencies
-from orchestrator.downloads import SourceUnavailable, digest
-from orchestrator.hostfiles import folder_entries
-from orchestrator.memo import Memo
-from orchestrator.place import Place
-from orchestrator.releases import client, last_line, pip_python
-from orchestrator.trees import TreeStore
-from orchestrator.wheels import wheel_entries
+from orchestrator.tasks.archives import ArchiveTrouble, tar_entries
+from orchestrator.tasks.downloads import SourceUnavailable, digest
+from orchestrator.tasks.hostfiles import folder_entries
+from orchestrator.tasks.memo import Memo
+from orchestrator.tasks.place import Place
+from orchestrator.tasks.releases import client, last_line, pip_python
+from orchestrator.tasks.wheels import wheel_entries
+from orchestrator.worktree.trees import TreeStore
 from sandboxes.spec import DEFAULT_PATH, Entry, Layer
 
 PYTHON = "3.11"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from orchestrator.patchtext import (
+from orchestrator.worktree.patchtext import (
     IN_GIT,
     LINK,
     Header,

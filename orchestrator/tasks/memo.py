@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from orchestrator.trees import TreeStore
+from orchestrator.worktree.trees import TreeStore
 
 
 class Memo:
