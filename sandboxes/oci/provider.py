@@ -51,6 +51,8 @@ class OciProvider:
         problem = _problem()
         left = tuple(name for name in LIMIT_NAMES if name not in _enforceable())
         who = "root" if os.geteuid() == 0 else "an ordinary user, in user namespaces"
+        if os.geteuid() == 0 and "disk" in left:
+            who += " (no disk limit: install e2fsprogs and provide /dev/loop-control)"
         notes = (f"run by {who}", f"runtime {runtime.path}", f"control groups: {_hierarchy()}")
         return Capabilities(self.name, not problem, runtime.version(), problem, left, notes)
 
