@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
+import tarfile
+import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from sandboxes.docker.config import Base
 from sandboxes.docker.engine import Engine
 from sandboxes.docker.localfiles import Bind
 from sandboxes.errors import ImageUnavailable
+from sandboxes.home import home
 from sandboxes.images import RootFs, building
 from sandboxes.images.debian import debian_image
 from sandboxes.images.host import host_image
@@ -79,21 +82,12 @@ class Images:
         return found
 
     def _import(self, rootfs: RootFs, ref: str) -> None:
-        argv = ["tar", "--create", "--numeric-owner", "--one-file-system"]
-        for lower in reversed(rootfs.lowers):  # what comes later in a tar replaces what came before
-            argv += ["-C", str(lower), "."]
-        packing = subprocess.Popen(
-            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
-        )
-        assert packing.stdout is not None and packing.stderr is not None
-        try:
-            self._engine.import_image(packing.stdout, ref, changes=["LABEL proctor.image=1"])
-        finally:
-            packing.stdout.close()
-            said = packing.stderr.read().decode("utf-8", "replace").strip()
-            packing.stderr.close()
-            if packing.wait() not in (0, -13):
-                raise ImageUnavailable(f"{ref} could not be packed: {said}")
+        with tempfile.TemporaryFile(dir=home()) as file:
+            with tarfile.open(fileobj=file, mode="w", errors="surrogateescape") as tar:
+                for name, source in merged(rootfs.lowers):
+                    tar.add(source, name, recursive=False)
+            file.seek(0)
+            self._engine.import_image(file, ref, changes=["LABEL proctor.image=1"])
 
     def _built(self, folder: Path) -> Base:
         if not (folder / "Dockerfile").is_file():
@@ -122,6 +116,26 @@ class Images:
         if seen is None:
             return None
         return Base(str(seen["Id"]), tuple((seen.get("Config") or {}).get("Env") or ()))
+
+
+def merged(lowers: Sequence[Path]) -> list[tuple[str, str]]:
+    """What stacked folders (topmost first) show together: (name, place on this machine), parents first.
+
+    Folders that a running system fills itself are taken empty.
+    """
+    found: dict[str, str] = {}
+    for lower in reversed(lowers):
+        for top, folders, files in os.walk(lower):
+            below = os.path.relpath(top, lower)
+            if below in _FILLED_BY_THE_KERNEL:
+                folders.clear()
+                continue
+            for name in (*folders, *files):
+                found[os.path.normpath(os.path.join(below, name))] = os.path.join(top, name)  # noqa: PTH118
+    return sorted(found.items())
+
+
+_FILLED_BY_THE_KERNEL = ("dev", "proc", "sys")
 
 
 def _content(folder: Path) -> str:

@@ -214,7 +214,7 @@ class DockerRoom:
         self._disk_full = self._disk_full or self._files.full()
 
     def _settled(self, container: str, heard: Heard, asked: float, why: Why) -> Mapping[str, Any]:
-        """The container's state once it has ended. Raises StreamBroken when it went on without its streams."""
+        """Its state once it has ended. Raises StreamBroken when it went on without its streams."""
         streams_ended = time.time()
         lost = heard.broken or StreamBroken("the engine let go of the output of a command that still ran")
         end = monotonic() + (SETTLE if heard.broken is None else 1.0)
