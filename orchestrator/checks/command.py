@@ -272,7 +272,7 @@ def _quoted(run: _Run) -> str:
 
 
 def _named_failures(report: TestReport | None) -> str:
-    """" (2 of 14 tests went wrong: a, b)" for a plain non-zero exit."""
+    """ " (2 of 14 tests went wrong: a, b)" for a plain non-zero exit."""
     if report is None or not report.went_wrong:
         return ""
     wrong = report.went_wrong

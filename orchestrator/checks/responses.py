@@ -6,11 +6,12 @@ from functools import lru_cache
 
 
 class NotText(Exception):
-    """The response is not valid UTF-8. Fails every text check, also those that look for absence."""
+    """What a text check should look at is not valid UTF-8, or is not there. Fails every text check, also
+    those that look for absence."""
 
 
-def text_of(response: str | bytes) -> str:
-    """The response as text. Raises NotText.
+def text_of(response: str | bytes, name: str = "the response") -> str:
+    """The response, or another text called `name`. Raises NotText.
 
     >>> text_of("naïve".encode())
     'naïve'
@@ -19,11 +20,11 @@ def text_of(response: str | bytes) -> str:
         try:
             return bytes(response).decode("utf-8")
         except UnicodeDecodeError as error:
-            raise NotText(f"the response is not valid UTF-8 (byte {error.start}: {error.reason})") from None
+            raise NotText(f"{name} is not valid UTF-8 (byte {error.start}: {error.reason})") from None
     if not isinstance(response, str):
-        raise NotText(f"the response is no text but {type(response).__name__}")
+        raise NotText(f"{name} is no text but {type(response).__name__}")
     if not valid(response):
-        raise NotText("the response is not valid UTF-8 (it holds a lone surrogate)")
+        raise NotText(f"{name} is not valid UTF-8 (it holds a lone surrogate)")
     return response
 
 

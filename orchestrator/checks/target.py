@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from orchestrator.checks.fields import Mistake, share
 from orchestrator.checks.paths import PathError, texts
-from orchestrator.checks.responses import NotText, text_of
+from orchestrator.checks.subjects import TextCheck
 from orchestrator.combine import meets
 from orchestrator.contract import Check, Context
 from orchestrator.outcomes import CheckOutcome, failed, passed
@@ -20,34 +21,30 @@ Scorer = Callable[[str, str], float]
 PathResolver = Callable[[Mapping[str, Any], Any], Sequence[str]]
 
 
-class TargetMatchExecutor:
+class TargetMatchExecutor(TextCheck):
     """Compares the response with each reference; the closest one counts (rule 73).
 
     `scorer` and `resolver` are injected services (rule 149); the defaults are sacrebleu's chrF and
     `paths.texts`.
     """
 
+    kinds = frozenset({"target_match"})
+
     def __init__(self, scorer: Scorer | None = None, resolver: PathResolver = texts) -> None:
         self._scorer = scorer or chrf
         self._resolver = resolver
 
-    def applies(self, check: Check) -> bool:
-        return bool(check["kind"] == "target_match")
-
-    def execute(self, check: Check, response: str | bytes, context: Context) -> CheckOutcome:
+    def judge(self, check: Check, text: str, context: Context) -> CheckOutcome:
         mode = check.get("mode", DEFAULT_MODE)
-        threshold = check.get("threshold", DEFAULT_THRESHOLD)
+        threshold = share(check, "threshold", DEFAULT_THRESHOLD)
         if mode not in ("exact", "normalized", "chrf"):
-            return failed(check, f"unknown mode {mode!r}: write exact, normalized or chrf")
-        if not _is_share(threshold):
-            return failed(check, f"threshold {threshold!r} is not a number from 0 to 1")
+            raise Mistake(f"unknown mode {mode!r}: write exact, normalized or chrf")
         try:
-            text = text_of(response)
             references = self._resolver(context, check.get("reference_path"))
-        except (NotText, PathError) as cause:
+        except PathError as cause:
             return failed(check, str(cause))
         if mode == "chrf":
-            return self._similar(check, text, references, float(threshold))
+            return self._similar(check, text, references, threshold)
         return _equal(check, text, references, mode)
 
     def _similar(self, check: Check, text: str, references: Sequence[str], threshold: float) -> CheckOutcome:
@@ -90,8 +87,3 @@ def _equal(check: Check, text: str, references: Sequence[str], mode: str) -> Che
     if same:
         return passed(check, f"equals {several} ({mode})")
     return failed(check, f"differs from {several} ({mode})")
-
-
-def _is_share(value: Any) -> bool:
-    """Refuses NaN, too: no comparison with it holds."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

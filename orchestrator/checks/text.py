@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from orchestrator.checks.responses import NotText, folded, quoted, text_of, valid
+from orchestrator.checks.fields import Mistake, flag, texts
+from orchestrator.checks.responses import folded, quoted
+from orchestrator.checks.subjects import TextCheck
 from orchestrator.contract import Check, Context
 from orchestrator.outcomes import CheckOutcome, failed, passed
 
 if TYPE_CHECKING:
     from orchestrator.checks.regex import Regex
 
-KINDS = frozenset({"must_contain_any", "must_not_contain", "regex"})
 
-
-class TextExecutor:
+class TextExecutor(TextCheck):
     """The three kinds that look at the text alone (rules 57 to 69, 150). Binary: 1.0 or 0.0 (rule 64).
 
     `regex_seconds` is the CPU time one pattern may take on one response.
     """
 
+    kinds = frozenset({"must_contain_any", "must_not_contain", "regex"})
+
     def __init__(self, regex_seconds: float = 3.0) -> None:
         self._regex_seconds = regex_seconds
 
-    def applies(self, check: Check) -> bool:
-        return check["kind"] in KINDS
-
-    def execute(self, check: Check, response: str | bytes, context: Context) -> CheckOutcome:
-        try:
-            text = text_of(response)
-            if check["kind"] == "regex":
-                return self._match(check, text)
-            return _contain(check, text)
-        except (NotText, _Mistake) as cause:
-            return failed(check, str(cause))
+    def judge(self, check: Check, text: str, context: Context) -> CheckOutcome:
+        return self._match(check, text) if check["kind"] == "regex" else _contain(check, text)
 
     def close(self) -> None:
         """End what long-running patterns started; harmless when nothing was."""
@@ -51,10 +44,10 @@ class TextExecutor:
         """Every pattern is tried, also when one has decided: an author must see a bad one (rule 67)."""
         from orchestrator.checks.regex import PatternError
 
-        patterns = _texts(check, "patterns")
+        patterns = texts(check, "patterns")
         mode = check.get("mode", "any")
         if mode not in ("any", "all"):
-            raise _Mistake(f"unknown mode {mode!r}: write any or all")
+            raise Mistake(f"unknown mode {mode!r}: write any or all")
         try:
             matched = [p for p in patterns if self._regex.search(p, check.get("flags"), text)]
         except PatternError as cause:
@@ -65,16 +58,9 @@ class TextExecutor:
         return failed(check, f"no match for {_shown(missed)}")
 
 
-class _Mistake(Exception):
-    """The author's; the message says what and where."""
-
-
 def _contain(check: Check, text: str) -> CheckOutcome:
-    values = _texts(check, "values")
-    sensitive = check.get("case_sensitive", False)
-    if not isinstance(sensitive, bool):
-        raise _Mistake(f"case_sensitive must be true or false, not {sensitive!r}")
-    if sensitive:
+    values = texts(check, "values")
+    if flag(check, "case_sensitive"):
         found = [v for v in values if v in text]
     else:
         held = folded(text)
@@ -86,21 +72,6 @@ def _contain(check: Check, text: str) -> CheckOutcome:
     if found:
         return failed(check, f"contains {_shown(found)}")
     return passed(check, f"contains none of {_shown(values)}")
-
-
-def _texts(check: Check, field: str) -> list[str]:
-    """The check's list of texts; what the schema refuses is refused here again (C-48, C-50)."""
-    values: Any = check.get(field)
-    if not isinstance(values, list | tuple) or not values:
-        raise _Mistake(f"{field} must be a list of at least one text")
-    for index, value in enumerate(values):
-        if not isinstance(value, str):
-            raise _Mistake(f"{field}[{index}] must be text, not {type(value).__name__}; quote it")
-        if not value:
-            raise _Mistake(f"{field}[{index}] is empty and would be found in everything")
-        if not value.isascii() and not valid(value):
-            raise _Mistake(f"{field}[{index}] is not valid UTF-8")
-    return list(values)
 
 
 def _shown(values: list[str], most: int = 3) -> str:

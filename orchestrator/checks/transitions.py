@@ -97,7 +97,7 @@ def table(wanted: Wanted, before: TestReport, after: TestReport) -> dict[str, An
 
 
 def sentence(short: Mapping[str, Status], report: TestReport) -> str:
-    """"2 failed (a, b); 1 missing (c, nearest id is d)": what is short, by status."""
+    """ "2 failed (a, b); 1 missing (c, nearest id is d)": what is short, by status."""
     by_status: dict[Status, list[str]] = {}
     for test_id, status in short.items():
         by_status.setdefault(status, []).append(test_id)
