@@ -104,6 +104,10 @@ def _pair(
     fresh: list[Finding],
 ) -> None:
     """Pair equal findings: first those whose line went where the other stands, then in order."""
+    if not old or not new:
+        lost.extend(old)
+        fresh.extend(new)
+        return
     if line_map is not None and len(old) != len(new):
         old, new = _pair_by_line(old, new, line_map, pairs)
     old, new = sorted(old, key=_place), sorted(new, key=_place)

@@ -29,9 +29,15 @@ def judge_layer() -> Layer:
     return Layer(f"judge-{digest}", JUDGE_FOLDER, lambda: iter(entries))
 
 
-def reporting(runner: str, token: str) -> dict[str, str]:
-    """The environment that makes a plug-in report: a path and a nonce, both made from `token`."""
-    return {f"PROCTOR_{runner}_REPORT": report_path(token), f"PROCTOR_{runner}_NONCE": nonce(token)}
+def reporting(runner: str, env: Mapping[str, str], token: str) -> dict[str, str]:
+    """The environment that makes a plug-in report: ours first on PYTHONPATH, a path and a nonce made from
+    `token`. `env` is what the room has already."""
+    path = (f"{JUDGE_FOLDER}/start", JUDGE_FOLDER, env.get("PYTHONPATH"))
+    return {
+        "PYTHONPATH": ":".join(filter(None, path)),
+        f"PROCTOR_{runner}_REPORT": report_path(token),
+        f"PROCTOR_{runner}_NONCE": nonce(token),
+    }
 
 
 def read_step(result: StepResult, token: str, hint: str) -> TestReport:

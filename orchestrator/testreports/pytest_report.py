@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 
 from orchestrator.contract import Step, StepResult
-from orchestrator.testreports.jsonlines import JUDGE_FOLDER, judge_layer, read_step, report_path, reporting
+from orchestrator.testreports.jsonlines import judge_layer, read_step, report_path, reporting
 from orchestrator.testreports.report import TestReport
 from sandboxes.spec import Command
 
 _RUNS_PYTEST = re.compile(r"""(?:^|[\s;&|(/"'`])(?:py\.test|pytest)(?=$|[\s;&|)"'`])""")
 _HINT = (
     "the command must leave PYTHONPATH and PYTEST_ADDOPTS open "
-    "(write PYTHONPATH=src:$PYTHONPATH) and must not run python with -E or -I"
+    "(write PYTHONPATH=src:$PYTHONPATH) and must not run python with -E, -I or -S"
 )
 
 
@@ -27,11 +27,9 @@ class PytestReporter:
         return bool(_RUNS_PYTEST.search(command))
 
     def step(self, command: str, env: Mapping[str, str], token: str) -> Step:
-        ours = {
-            "PYTHONPATH": ":".join(filter(None, (JUDGE_FOLDER, env.get("PYTHONPATH")))),
-            "PYTEST_ADDOPTS": " ".join(filter(None, (env.get("PYTEST_ADDOPTS"), "-p proctor_pytest"))),
-        }
-        asked = Command(command, env=ours | reporting("PYTEST", token))
+        options = " ".join(filter(None, (env.get("PYTEST_ADDOPTS"), "-p proctor_pytest")))
+        ours = reporting("PYTEST", env, token) | {"PYTEST_ADDOPTS": options}
+        asked = Command(command, env=ours)
         return Step(asked, reads=(report_path(token),), layers=(judge_layer(),))
 
     def read(self, result: StepResult, token: str) -> TestReport:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from orchestrator.contract import Step, StepResult
-from orchestrator.testreports.jsonlines import JUDGE_FOLDER, judge_layer, read_step, report_path, reporting
+from orchestrator.testreports.jsonlines import judge_layer, read_step, report_path, reporting
 from orchestrator.testreports.report import TestReport
 from sandboxes.spec import Command
 
@@ -27,8 +27,7 @@ class UnittestReporter:
         return bool(_RUNS_UNITTEST.search(command))
 
     def step(self, command: str, env: Mapping[str, str], token: str) -> Step:
-        path = ":".join(filter(None, (f"{JUDGE_FOLDER}/start", JUDGE_FOLDER, env.get("PYTHONPATH"))))
-        asked = Command(command, env={"PYTHONPATH": path} | reporting("UNITTEST", token))
+        asked = Command(command, env=reporting("UNITTEST", env, token))
         return Step(asked, reads=(report_path(token),), layers=(judge_layer(),))
 
     def read(self, result: StepResult, token: str) -> TestReport:

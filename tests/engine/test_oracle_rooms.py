@@ -115,6 +115,18 @@ CHEATS = {
             "    return 1\n"
         )
     },
+    "is the report plug-in": {
+        "proctor_pytest.py": (
+            "import os, sys\n"
+            "sys.path.insert(0, '/opt/proctor/judge')\n"
+            "import proctor_report\n"
+            "section = proctor_report.Section(*proctor_report.take('PYTEST'), 'pytest 9')\n"
+            "for name in ('tests/test_m.py::test_f', 'tests/test_m.py::test_ok'):\n"
+            "    section.test(name, [['call', 'passed', None]])\n"
+            "section.end([], 0)\n"
+            "os._exit(0)\n"
+        )
+    },
     "hides its failure in a fork": {
         "app/m.py": "import os\ndef f():\n    return 2 if os.fork() == 0 else os._exit(os.wait()[1] and 0)\n"
     },

@@ -37,7 +37,7 @@ def run(tmp_path: Path) -> Callable[..., Ran]:
         report = tmp_path / "judge" / "report.jsonl"
         env = {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(JUDGE),
+            "PYTHONPATH": f"{JUDGE}/start:{JUDGE}",
             "PYTEST_ADDOPTS": "-p proctor_pytest",
             "PROCTOR_PYTEST_REPORT": str(report),
             "PROCTOR_PYTEST_NONCE": "n0nce",
@@ -263,6 +263,55 @@ def test_the_nonce_is_gone_before_any_conftest(run: Callable[..., Ran], tmp_path
     assert ran.exit_code == 0, ran.stdout
     assert ran.report is not None
     assert ran.report.counts == {"passed": 1}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("-m", "not slow"), ("-W", "error"), ("-k", "test_a")], ids=["marker", "warnings", "name"]
+)
+def test_arguments_of_the_runner_do_not_hide_it(run: Callable[..., Ran], arguments: tuple[str, ...]) -> None:
+    ran = run("def test_a(): pass\n", *arguments)
+
+    assert ran.exit_code == 0, ran.stdout
+    assert ran.report is not None
+    assert ran.report.counts == {"passed": 1}
+
+
+@pytest.mark.parametrize(
+    "start", ["PYTHON -W ignore -m pytest", "PYTHON -Bm pytest -m 'not x'", "SCRIPT -m 'not x'"]
+)
+def test_the_runner_is_known_however_it_is_started(run: Callable[..., Ran], start: str) -> None:
+    script = str(Path(sys.executable).with_name("pytest"))
+    command = start.replace("PYTHON", sys.executable).replace("SCRIPT", script)
+
+    ran = run("def test_a(): pass\n", command=command)
+
+    assert ran.report is not None
+    assert ran.report.counts == {"passed": 1}
+
+
+FORGERY = """
+import os, sys
+sys.path.insert(0, {judge!r})
+import proctor_report
+section = proctor_report.Section(*proctor_report.take("PYTEST"), "pytest 9")
+section.test("test_it.py::test_a", [["call", "passed", None]])
+section.end(["test_it.py::test_a"], 0)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["proctor_pytest.py", "proctor_report.py", "json.py", "hmac.py", "sitecustomize.py"]
+)
+def test_a_file_of_the_candidates_does_not_take_our_place(
+    run: Callable[..., Ran], tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / name).write_text(FORGERY.format(judge=str(JUDGE)))
+
+    ran = run("def test_a(): assert 0\n")
+
+    assert ran.exit_code != 0 or ran.report is None or ran.report.end != "graded"
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,65 @@
 """Runs when a Python of the room starts: takes up its post, then lets the next sitecustomize do its work.
 
-Here, before the work tree is on the import path, `unittest` and all we need come from the room's own library
-whatever the candidate calls its files.
+Here the work tree is not on the import path yet, and PYTHONPATH's other folders are set aside, so that the
+plug-ins and all they need come from the judge and the room's own library, whatever the candidate calls its
+files. Only the process that is the test runner is watched: what runs before it, or is started by it, is not.
 """
 
+# Runs under the candidate's own Python, down to 3.6.
 # mypy: ignore-errors
-# ruff: noqa: PTH120, PTH123
+# ruff: noqa: PTH100, PTH119, PTH120, PTH123
 
 import os
 import sys
 
 
-def _runs_unittest():
+def _words():
     try:
-        with open("/proc/self/cmdline", "rb") as words:
-            return b"unittest" in words.read().split(b"\0")
+        with open("/proc/self/cmdline", "rb") as file:
+            return [os.fsdecode(word) for word in file.read().split(b"\0")[1:-1]]
     except OSError:
-        return False
+        return []
 
 
-if "PROCTOR_UNITTEST_REPORT" in os.environ and _runs_unittest():
-    import proctor_unittest
+def _runner():
+    """What this process runs, by `-m` or as a script; behind `coverage run`, what that runs."""
+    words = iter(_words())
+    for word in words:
+        if word in ("-W", "-X"):
+            next(words, "")
+            continue
+        if word.startswith("-") and not (word.endswith("m") and not word.startswith("--")):
+            continue
+        name = next(words, "") if word.startswith("-") else os.path.basename(word)
+        if name == "coverage":
+            next(words, "")
+            continue
+        return name
+    return ""
 
-    proctor_unittest.watch()
+
+def _take_post():
+    runner = _runner()
+    if runner in ("pytest", "py.test") and "PROCTOR_PYTEST_REPORT" in os.environ:
+        import proctor_pytest
+
+        proctor_pytest.arm()
+    elif runner == "unittest" and "PROCTOR_UNITTEST_REPORT" in os.environ:
+        import proctor_unittest
+
+        proctor_unittest.watch()
+
+
+def _with_our_library_only(act):
+    here = os.path.dirname(os.path.abspath(__file__))
+    ours = (here, os.path.dirname(here))
+    others = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    whole = sys.path[:]
+    sys.path[:] = [path for path in whole if path in ours or os.path.abspath(path) not in others]
+    try:
+        act()
+    finally:
+        sys.path[:] = whole
 
 
 def _next():
@@ -34,4 +71,5 @@ def _next():
         spec.loader.exec_module(sys.modules[__name__])
 
 
+_with_our_library_only(_take_post)
 _next()
