@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import tempfile
-import urllib.error
-import urllib.parse
-import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from orchestrator.documents.benchmark import (
     ArchiveSource,
@@ -26,11 +25,18 @@ from orchestrator.tasks.place import Place
 from orchestrator.tasks.releases import ECOSYSTEMS, ReleaseMissing
 from orchestrator.worktree.globs import matcher
 from orchestrator.worktree.trees import EMPTY_TREE, BadName, TreeStore
+from sandboxes.spec import Entry
 
 __all__ = ["Fetched", "SourceUnavailable", "fetch"]
 
 FETCH_TIMEOUT = 600.0
 """Seconds one download or clone may take."""
+
+
+class Digest(Protocol):
+    """What hashlib makes."""
+
+    def update(self, data: bytes, /) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -68,11 +74,33 @@ def fetch(source: Source | None, store: TreeStore, downloads: Path, place: Place
 
 
 def _path(source: PathSource, store: TreeStore, place: Place) -> Fetched:
+    """The folder as it is now. A content that the store has seen is not put into it again."""
+    folder = place.root / source.path
+    seen = hashlib.sha256()
     try:
-        return Fetched(store.add(folder_entries(place.root / source.path)))
+        for _ in _digested(folder_entries(folder), seen):
+            pass
+        digest = seen.hexdigest()
+
+        def work() -> dict[str, str]:
+            again = hashlib.sha256()
+            tree = store.add(_digested(folder_entries(folder), again))
+            if again.hexdigest() != digest:
+                raise place.wrong("source.path", f"{source.path} changed while it was read", "run it again")
+            return {"tree": tree}
+
+        return Fetched(Memo(store).get(["path", 1, digest], work)["tree"])
     except OSError as error:
         message = f"cannot read the folder {source.path}: {error.strerror}"
         raise place.wrong("source.path", message, "paths are relative to the benchmark's folder") from error
+
+
+def _digested(entries: Iterable[Entry], digest: Digest) -> Iterator[Entry]:
+    """`entries` as they pass by, each of them counted in `digest`."""
+    for entry in entries:
+        digest.update(b"%o %d %d " % (entry.mode, len(entry.path), len(entry.data)))
+        digest.update(entry.path + entry.data)
+        yield entry
 
 
 def _archive(source: ArchiveSource, store: TreeStore, downloads: Downloads, place: Place) -> Fetched:
@@ -98,6 +126,10 @@ def _archive(source: ArchiveSource, store: TreeStore, downloads: Downloads, plac
 
 
 def _download(url: str, into: Path, place: Place) -> None:
+    import urllib.error
+    import urllib.parse
+    import urllib.request  # brings ssl: a twentieth of a second that most runs do not need
+
     if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
         raise place.wrong("source.url", f"{url} is not an http or https address")
     try:

@@ -15,6 +15,7 @@ from pathlib import Path
 from orchestrator.contract import ChangedFile
 from orchestrator.documents.benchmark import Benchmark, Task
 from orchestrator.tasks import dependencies, setups, sources
+from orchestrator.tasks.memo import Memo
 from orchestrator.tasks.place import Place
 from orchestrator.worktree.change import Change
 from orchestrator.worktree.gitfolder import VERSION, git_folder
@@ -46,7 +47,15 @@ class TaskState:
     @cached_property
     def gold(self) -> bytes | None:
         """The patch from `base_tree` to the fixed state; None when the task gives no fix."""
-        return None if self.fixed_tree is None else self.store.diff(self.base_tree, self.fixed_tree)
+        fixed = self.fixed_tree
+        if fixed is None:
+            return None
+
+        def work() -> dict[str, str]:
+            return {"patch": self.store.diff(self.base_tree, fixed).decode("latin-1")}
+
+        answer = Memo(self.store).get(["gold", 1, self.base_tree, fixed], work)
+        return str(answer["patch"]).encode("latin-1")
 
     @property
     def digest(self) -> str:
