@@ -36,6 +36,8 @@ def build() -> typer.Typer:
     for name in COMMANDS:
         module = import_module(f"orchestrator.cli.{name}")
         app.command(module.NAME, short_help=module.SUMMARY)(module.command)
+    rubric = import_module("orchestrator.cli.rubric")
+    app.add_typer(rubric.group(), name=rubric.NAME, short_help=rubric.SUMMARY)
     return app
 
 

@@ -21,7 +21,18 @@ def files() -> dict[str, Path]:
     for path in Path(__file__).parent.iterdir():
         if match := _NAME.match(path.name):
             found[f"rubric/{match[1]}@{match[2]}"] = path
-    return {ref: found[ref] for ref in sorted(found, key=_age)}
+    return {ref: found[ref] for ref in sorted(found, key=order)}
+
+
+def order(ref: str) -> tuple[str, list[int], bool, str]:
+    """Sorts refs by id and then by version: 1.9 before 1.10, 2.0-rc before 2.0.
+
+    >>> sorted(["rubric/a@1.10", "rubric/a@1.9", "rubric/a@1.10-rc"], key=order)
+    ['rubric/a@1.9', 'rubric/a@1.10-rc', 'rubric/a@1.10']
+    """
+    name, _, version = ref.partition("@")
+    numbers, _, rest = version.partition("-")
+    return name, [int(part) if part.isdigit() else 0 for part in numbers.split(".")], not rest, rest
 
 
 def ref_of(name: str) -> str | None:
@@ -45,8 +56,3 @@ def path_of(name: str) -> Path:
         known = ", ".join(dict.fromkeys(r.removeprefix("rubric/").partition("@")[0] for r in files()))
         raise AuthoringError(f"{name}: there is no built-in rubric of that name; there are {known}")
     return files()[ref]
-
-
-def _age(ref: str) -> tuple[str, list[int], str]:
-    name, _, version = ref.partition("@")
-    return name, [int(part) for part in re.findall(r"\d+", version.partition("-")[0])], version
