@@ -1,8 +1,8 @@
 """Source releases from package registries, fetched by the registry's own client; none of their code runs.
 
 pip has no command that fetches an sdist without running its build. So pip's own finder and session are used,
-in a process of its own (`pipfetch.py`): the machine's settings, mirrors and credentials hold, and the download
-stops before any build would begin. `npm pack` of a registry package only downloads.
+in a process of its own (`pipfetch.py`): the machine's settings, mirrors and credentials hold, and the
+download stops before any build would begin. `npm pack` of a registry package only downloads.
 """
 
 from __future__ import annotations
