@@ -120,7 +120,9 @@ class _Draft:
         if not isinstance(version, str) or not _VERSION.match(version):
             self.warn(("version",), f"{version!r} is no version of ours: 1.0 is taken")
             version = "1.0"
-        head: dict[str, Any] = {"id": slug(name), "version": version, "label": name}
+        head: dict[str, Any] = {"id": slug(name), "version": version}
+        if name != slug(name):
+            head["label"] = name
         if isinstance(text := data.get("description"), str) and text.strip():
             head["description"] = text
         known = {"name", "version", "description", "checks", "rules", "threshold", "pass_threshold"}

@@ -40,18 +40,19 @@ def switch(data: bytes, name: str, enabled: bool) -> bytes:
 def set_field(data: bytes, name: str, field: str, value: bool | str) -> bytes:
     """The document in `data` with one top-level field set. Raises AuthoringError as `switch` does.
 
-    A text `value` must need no escapes (ids and versions do not).
+    A text `value` must need no escapes (ids and versions do not); it is quoted where it has to be.
     """
     text = data.decode("utf-8")
-    written = f'"{value}"' if isinstance(value, str) else str(value).lower()
-    try:
-        edited = _edited(text, field, written)
-    except (yaml.YAMLError, LookupError):
-        edited = None
     wanted = {**parse_document(data, name).data, field: value}
-    if edited is None or not _reads_as(edited, name, wanted):
-        raise AuthoringError(f"{name}: no place for {field!r} was found; write `{field}: {written}` by hand")
-    return edited.encode("utf-8")
+    written = [value, f'"{value}"'] if isinstance(value, str) else [str(value).lower()]
+    for form in written:
+        try:
+            edited = _edited(text, field, form)
+        except (yaml.YAMLError, LookupError):
+            break
+        if _reads_as(edited, name, wanted):
+            return edited.encode("utf-8")
+    raise AuthoringError(f"{name}: no place for {field!r} was found; write `{field}: {written[-1]}` by hand")
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -20,6 +20,19 @@ from orchestrator.schemas import RubricSchema, core
 _BREAKS = "\x85\u2028\u2029"
 """Line breaks of YAML 1.1 that PyYAML writes unescaped and reads back as a space: escape everything then."""
 
+_WRITTEN = (
+    "id",
+    "version",
+    "label",
+    "description",
+    "applicable_bundles",
+    "enabled",
+    "metadata",
+    "checks",
+    "scoring",
+)
+"""The order in which a rubric's fields are written."""
+
 
 def load_rubric(path: Path | str, schemas: RubricSchema | None = None) -> Rubric:
     """The rubric in a YAML or JSON file.
@@ -47,7 +60,8 @@ def rubric_of(doc: Located, schemas: RubricSchema | None = None) -> Rubric:
 
 def dump_rubric(rubric: Rubric) -> str:
     """The rubric as YAML that loads to an equal one; the data of its checks is not touched (rule 172)."""
-    data = rubric.model_dump(mode="python", exclude_defaults=True)
+    held = rubric.model_dump(mode="python", exclude_defaults=True)
+    data = {name: held[name] for name in sorted(held, key=_WRITTEN.index)}
     data["checks"] = [dict(check) for check in data["checks"]]
     if bundles := data.get("applicable_bundles"):
         data["applicable_bundles"] = list(bundles)

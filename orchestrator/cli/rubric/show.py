@@ -67,14 +67,14 @@ def _tell(entry: Stored, registry: Registry) -> None:
         "check",
         "kind",
         "weight",
-        "here",
+        "needs",
         "asks",
         terminal=out.is_terminal,
         folding="asks",
         right=frozenset(("weight",)),
     )
     for name, check, share in rows(entry):
-        made.add_row(name, check["kind"], share, _here(check, registry), words.safe(_asks(check)))
+        made.add_row(name, check["kind"], share, _needs(check, registry), words.safe(_asks(check)))
     draw(out, made)
     read = merge("", rubric)
     if read:
@@ -111,7 +111,7 @@ def _rule(entry: Stored) -> str:
     return f"Passes when the {scoring.combine} of its checks' scores is at least {level:g}."
 
 
-def _here(check: Any, registry: Registry) -> str:
+def _needs(check: Any, registry: Registry) -> str:
     """What it takes to execute the check."""
     if check["kind"] == "composite":
         return "rubric"

@@ -96,8 +96,18 @@ def test_a_files_rights_stay_and_no_draft_is_left(tmp_path: Path) -> None:
     assert read_document(file).data["enabled"] is False
 
 
-def test_an_id_can_be_set_too() -> None:
-    assert set_field(b"id: a # x\nversion: '1.0'\n", "a", "id", "b") == b"id: \"b\" # x\nversion: '1.0'\n"
+@pytest.mark.parametrize(
+    ("data", "value", "after"),
+    [
+        ("id: a # x\nversion: '1.0'\n", "b", "id: b # x\nversion: '1.0'\n"),
+        ("id: a\nversion: '1.0'\n", "no", "id: \"no\"\nversion: '1.0'\n"),
+        ('{"id": "a", "version": "1.0"}', "b", '{"id": "b", "version": "1.0"}'),
+    ],
+)
+def test_an_id_can_be_set_and_is_quoted_where_it_must_be(data: str, value: str, after: str) -> None:
+    name = "a.json" if data.startswith("{") else "a.yaml"
+
+    assert set_field(data.encode(), name, "id", value).decode() == after
 
 
 @settings(max_examples=60, deadline=None)
