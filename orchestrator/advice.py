@@ -4,6 +4,8 @@ and what it makes of an answer that says nothing."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING
 
 from orchestrator.contract import CheckExecutor
 from orchestrator.errors import Problem
@@ -12,6 +14,9 @@ from orchestrator.loading import Findings, lint
 from orchestrator.loading.lint import PatternFault, Probe
 from orchestrator.outcomes import CheckOutcome
 from orchestrator.rubrics import RubricStore, Stored
+
+if TYPE_CHECKING:
+    from orchestrator.checks.regex import Regex
 
 NOISE = "Zyx 0,\n-9 (wv)"
 """A text nobody asks for; a pattern that finds itself in it and in nothing at all asks for nothing."""
@@ -22,22 +27,25 @@ def advise(entry: Stored, store: RubricStore, executors: Sequence[CheckExecutor]
 
     With `executors` the rubric is tried on an empty answer, too. Raises nothing for what it finds.
     """
-    found = lint(entry.rubric, entry.source, strict=True, probe=probe())
+    from orchestrator.checks.regex import Regex  # loads PCRE2
+
+    with closing(Regex(seconds=1.0)) as regex:
+        found = lint(entry.rubric, entry.source, strict=True, probe=probe(regex))
     nothing = tuple(_passed_by_nothing(entry, store, executors)) if executors and not found.errors else ()
     return found + Findings(store.composite_problems(entry), nothing)
 
 
-def probe() -> Probe:
+def probe(regex: Regex) -> Probe:
     """Tries patterns by PCRE2: does it compile, and does it ask for anything?
 
-    >>> probe()("[0-9]*", "").message
+    >>> from orchestrator.checks.regex import Regex
+    >>> probe(Regex())("[0-9]*", "").message
     'matches the empty text and so every text: it asks for nothing'
     """
-    from orchestrator.checks.regex import PatternError, Regex  # loads PCRE2
-
-    regex = Regex(seconds=1.0)
 
     def tried(pattern: str, flags: str | None) -> PatternFault | None:
+        from orchestrator.checks.regex import PatternError
+
         try:
             loose = regex.search(pattern, flags, "") and regex.search(pattern, flags, NOISE)
         except PatternError as cause:
