@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 NAME = "list"
 SUMMARY = "List the rubrics here and the built-in ones."
+OTHERS = frozenset({"tasks", "questions", "profiles"})
+"""A document with one of these is no rubric and was not meant as one."""
 
 
 def command(
@@ -46,7 +48,7 @@ def gather(places: list[Path] | None) -> tuple[list[tuple[Stored, bool]], bool]:
     """(rubric, whether it is a built-in one), and whether a file did not load. Problems go to stderr."""
     from orchestrator.cli.failure import say
     from orchestrator.cli.given import schemas
-    from orchestrator.cli.rubric.places import built_in, own
+    from orchestrator.cli.rubric.places import built_in, files
     from orchestrator.errors import AuthoringError
     from orchestrator.loading import read_document, rubric_of
     from orchestrator.plugins import Registry
@@ -54,10 +56,13 @@ def gather(places: list[Path] | None) -> tuple[list[tuple[Stored, bool]], bool]:
 
     schema = schemas(Registry.load())
     entries, bad = [], False
-    for place in [*own(places), *built_in()]:
+    looked = [(file, False) for file in files(places)] + [(place.path, True) for place in built_in()]
+    for file, ours in looked:
         try:
-            source = read_document(place.path)
-            entries.append((Stored(rubric_of(source, schema), source), place.built_in))
+            source = read_document(file)
+            if isinstance(source.data, dict) and OTHERS & set(source.data):
+                continue
+            entries.append((Stored(rubric_of(source, schema), source), ours))
         except AuthoringError as error:
             bad = True
             for problem in error.problems:

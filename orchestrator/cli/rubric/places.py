@@ -56,13 +56,21 @@ def locate(word: str, folders: list[Path] | None = None) -> Place:
 
 def own(folders: list[Path] | None = None) -> list[Place]:
     """The rubrics in the given folders, or in ./rubrics where there is one. Unreadable files are left out."""
+    return [place for file in files(folders) for place in _of_file(file)]
+
+
+def files(folders: list[Path] | None = None) -> list[Path]:
+    """The files that may be rubrics. Raises AuthoringError for a folder or file that is not there."""
+    from orchestrator.errors import AuthoringError
     from orchestrator.rubrics import FOLDER, SUFFIXES
 
-    found: list[Place] = []
+    found: list[Path] = []
     for folder in folders or ([Path(FOLDER)] if Path(FOLDER).is_dir() else []):
-        files = sorted(p for p in folder.rglob("*") if p.suffix in SUFFIXES) if folder.is_dir() else [folder]
-        found += [place for file in files for place in _of_file(file)]
-    return found
+        if not folder.exists():
+            raise AuthoringError(f"{folder}: there is no such folder; name one that holds rubrics")
+        inside = sorted(p for p in folder.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        found += inside if folder.is_dir() else [folder]
+    return list(dict.fromkeys(found))
 
 
 def built_in() -> list[Place]:

@@ -79,9 +79,18 @@ def test_the_list_is_a_table_for_people(told: Any) -> None:
 def test_a_file_that_does_not_load_is_named_and_the_others_are_listed(here: Path, told: Any) -> None:
     (here / "rubrics/broken.yaml").write_text(ODD.replace("id: odd", "id: bad").replace("values", "valuez"))
 
+    (here / "rubrics/torn.yaml").write_text("id: [")
+    (here / "rubrics/benchmark.yaml").write_text("id: b\ntasks: []\n")
+
     code, out, err = told("list")
 
-    assert code == 2 and "odd@1.0" in out and "rubrics/broken.yaml:5" in err
+    assert code == 2 and "odd@1.0" in out
+    assert "rubrics/broken.yaml:5" in err and "rubrics/torn.yaml" in err and "benchmark.yaml" not in err
+
+
+def test_a_folder_that_is_not_there_is_named(told: Any) -> None:
+    assert "nowhere: there is no such folder" in told("list", "nowhere")[2]
+    assert told("show", "odd", "--rubrics", "nowhere")[0] == 2
 
 
 def test_a_rubric_is_shown_with_shares_and_what_judges_read(told: Any) -> None:
