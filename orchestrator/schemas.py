@@ -21,7 +21,7 @@ from jsonschema.validators import extend
 
 from orchestrator.errors import AuthoringError, Problem
 
-NAMES = ("rubric", "benchmark", "record")
+NAMES = ("rubric", "benchmark", "record", "validation", "quarantine")
 _BASE = {"$ref": "#/$defs/check_base"}
 _KIND = re.compile(r"[a-z][a-z0-9_]*\Z")
 
@@ -148,6 +148,12 @@ class RubricSchema:
 def core() -> RubricSchema:
     """The fourteen kinds of the static file, and nothing else."""
     return RubricSchema.of()
+
+
+@cache
+def checker(name: str) -> Validator:
+    """For a whole document of that name (see NAMES)."""
+    return validator(_read(name))
 
 
 @cache

@@ -47,6 +47,8 @@ class Standing:
             return EXIT_INTERRUPTED
         if self.end == "harness_error":
             return EXIT_HARNESS
+        if self.end == "quarantined":
+            return EXIT_OK  # known, listed, and kept apart: nobody's move
         by_status = {"errored": EXIT_INFRASTRUCTURE, "not_run": EXIT_INFRASTRUCTURE, "invalid": EXIT_AUTHOR}
         return by_status.get(self.status, EXIT_FAILED if self.status == "failed" else EXIT_OK)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,6 +26,8 @@ class Given:
     config: Config
     rubrics: RubricStore
     registry: Registry
+    quarantine: Mapping[str, str] = field(default_factory=dict)
+    """Why a task is kept apart, by its id (quarantine.yaml)."""
 
 
 def load(
@@ -33,7 +35,7 @@ def load(
 ) -> Given:
     """Raises AuthoringError with every problem of the benchmark, its profiles and its rubrics together."""
     from orchestrator.errors import AuthoringError
-    from orchestrator.loading import check_references, load_benchmark, load_config
+    from orchestrator.loading import check_references, load_benchmark, load_config, load_quarantine
     from orchestrator.plugins import Registry
     from orchestrator.rubrics import FOLDER, RubricStore
 
@@ -47,10 +49,11 @@ def load(
     store = _collecting(problems, lambda: RubricStore.load([*own, *rubrics], schemas(registry)))
     if benchmark is None or profiles is None or store is None:
         raise AuthoringError(problems)
+    apart = _collecting(problems, lambda: load_quarantine(benchmark)) or {}
     problems += check_references(benchmark, store, profiles, registry.analyzers)
     if problems:
         raise AuthoringError(problems)
-    return Given(benchmark, profiles, store, registry)
+    return Given(benchmark, profiles, store, registry, apart)
 
 
 def _collecting(problems: list[Problem], read: Callable[[], T]) -> T | None:

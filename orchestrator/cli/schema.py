@@ -17,6 +17,8 @@ class Document(StrEnum):
     rubric = "rubric"
     benchmark = "benchmark"
     record = "record"
+    validation = "validation"
+    quarantine = "quarantine"
 
 
 def command(

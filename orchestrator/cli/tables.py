@@ -82,12 +82,15 @@ def agents(report: Report, terminal: bool) -> Table:
 def notes(report: Report, folder: str) -> list[str]:
     """What must not be overlooked, and what to type next."""
     lines = []
+    apart = [row for row in report.rows if row.end == "quarantined"]
     for name in ("errored", "invalid", "unscored", "not_run"):
-        if report.counts[name]:
+        count = report.counts[name] - (len(apart) if name == "invalid" else 0)
+        if count:
             word = words.word(name)
-            lines.append(
-                f"{report.counts[name]} {word.text}: {word.meaning}; left out of every rate and mean."
-            )
+            lines.append(f"{count} {word.text}: {word.meaning}; left out of every rate and mean.")
+    if apart:
+        tasks = ", ".join(dict.fromkeys(words.safe(row.task) for row in apart))
+        lines.append(f"Kept apart by quarantine.yaml, not run and in no rate or mean: {tasks}.")
     if report.unenforced:
         lines.append(f"Not enforced on this machine: {', '.join(report.unenforced)} (defaults; recorded).")
     lines.append(f"Records: {folder}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from orchestrator.agents import Agent
+    from orchestrator.attempts import Attempt
     from orchestrator.cli.given import Given
     from orchestrator.cli.live import Progress
+    from orchestrator.documents.record import TrialRecord
     from orchestrator.grading import ExecutorSet
-    from orchestrator.plan import Plan
+    from orchestrator.notebook import Notebook
+    from orchestrator.plan import Plan, TrialJob
     from orchestrator.report import Report
     from orchestrator.store import Store
     from orchestrator.summary import RunSummary
+    from orchestrator.tools import Tools
     from sandboxes.protocol import Provider
 
 
@@ -40,6 +44,8 @@ class Wish:
     executors: ExecutorSet = "all"
     quiet: bool = False
     argv: tuple[str, ...] = ()
+    quarantined: bool = False
+    """Whether tasks of the benchmark's quarantine are run like any other."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,18 @@ def planned(wish: Wish) -> Plan:
     return _plan(wish, given, agents, wish.sandbox or "")
 
 
-def carry_out(wish: Wish) -> Result:
+Trials = Callable[["Tools"], "Attempt"]
+"""How one attempt of one trial is made with the run's tools."""
+
+
+def ordinary(tools: Tools) -> Attempt:
+    """A trial as `orchestrator.trial` tells it."""
+    from orchestrator import trial
+
+    return lambda job, notebook: trial.run(job, notebook, tools)
+
+
+def carry_out(wish: Wish, trials: Trials = ordinary) -> Result:
     """The whole run, with progress on stderr.
 
     Raises AuthoringError before anything is started, sandboxes.errors.EngineGone when no room can be
@@ -77,7 +94,7 @@ def carry_out(wish: Wish) -> Result:
             _store(wish, given, plan, provider, run_id) as store,
             shown(title, len(plan.trials), quiet=wish.quiet) as progress,
         ):
-            summary = _execute(wish, given, agents, plan, provider, store, progress)
+            summary = _execute(wish, given, agents, plan, provider, store, progress, trials)
         return Result(store.path, summarise(store.records(), plan), summary, provider.name)
 
 
@@ -89,10 +106,11 @@ def _execute(
     provider: Provider,
     store: Store,
     progress: Progress,
+    trials: Trials,
 ) -> RunSummary:
     from importlib.metadata import version
 
-    from orchestrator import run, trial
+    from orchestrator import run
     from orchestrator.befores import BeforeCache
     from orchestrator.tools import Tools
     from sandboxes.home import home
@@ -109,9 +127,10 @@ def _execute(
         version=version("proctor"),
         befores=BeforeCache(home() / "befores"),
     )
+    apart = {} if wish.quarantined else given.quarantine
     return run.execute(
         plan,
-        attempt=lambda job, note: trial.run(job, note, tools),
+        attempt=_kept_apart(trials(tools), apart),
         benchmark=given.benchmark,
         provider=provider,
         store=store,
@@ -119,6 +138,18 @@ def _execute(
         retries=wish.retries,
         listener=progress,
     )
+
+
+def _kept_apart(attempt: Attempt, quarantine: Mapping[str, str]) -> Attempt:
+    """Tasks in quarantine are not run: their trials are invalid, and nobody's score."""
+    from orchestrator.errors import TaskInvalid
+
+    def one(job: TrialJob, notebook: Notebook) -> TrialRecord:
+        if job.task in quarantine:
+            raise TaskInvalid(f"quarantined: {quarantine[job.task]}", end="quarantined")
+        return attempt(job, notebook)
+
+    return one
 
 
 def _rooms(wish: Wish, given: Given, run_id: str) -> AbstractContextManager[Provider]:

@@ -24,6 +24,7 @@ End = Literal[
     "change_refused",
     "change_does_not_apply",
     "task_invalid",
+    "quarantined",
     "setup_failed",
     "agent_failed",
     "limit_hit:time",
