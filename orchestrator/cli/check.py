@@ -20,7 +20,7 @@ LARGEST = 64 << 20
 
 
 def command(
-    rubric: Annotated[Path, typer.Argument(metavar="RUBRIC", help="A rubric's file.")],
+    rubric: Annotated[Path, typer.Argument(metavar="RUBRIC", help="A rubric's file or name.")],
     response: Annotated[
         str, typer.Option("--response", metavar="FILE|-", help="The text; - reads standard input.")
     ],
@@ -38,7 +38,7 @@ def command(
     \b
     Examples:
       proctor check rubrics/plain_answer.yaml --response answer.txt
-      echo "All done." | proctor check rubrics/plain_answer.yaml --response - --json
+      echo "All done." | proctor check direct_answer --response - --json
     """
     verdict, warnings = grade(rubric, read(response), task, rubrics or [], executors.value)
     if as_json:
@@ -56,6 +56,7 @@ def grade(
 ) -> tuple[Verdict, list[str]]:
     """The verdict, and every warning about it. Raises AuthoringError."""
     from orchestrator.cli.given import beside, schemas
+    from orchestrator.cli.rubric.places import locate
     from orchestrator.grading import evaluate
     from orchestrator.loading import load_rubric
     from orchestrator.plugins import Registry
@@ -63,6 +64,7 @@ def grade(
 
     registry = Registry.load()
     schema = schemas(registry)
+    rubric = rubric if rubric.exists() else locate(str(rubric), rubrics).path
     loaded = load_rubric(rubric, schema)
     row, ref = _question(task)
     store = RubricStore.load(rubrics, schema) if rubrics else beside(rubric, schema)
