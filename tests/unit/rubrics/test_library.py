@@ -121,9 +121,31 @@ def test_a_file_that_does_not_compile_is_seen_wherever_it_lies(tmp_path: Path) -
     assert shell(compiles, tmp_path).returncode != 0
 
 
-def test_lines_of_python_are_counted_as_one_number(tmp_path: Path) -> None:
+def test_syntax_is_counted_whatever_the_layout_and_breaking_a_file_is_no_gain(tmp_path: Path) -> None:
     (count,) = [command for command in commands("refactor") if "print(" in command]
-    (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
-    (tmp_path / "notes.txt").write_text("no\n")
+    file = tmp_path / "a.py"
 
-    assert shell(count, tmp_path).stdout == "2\n"
+    def counted(text: str) -> int:
+        file.write_text(text)
+        return int(shell(count, tmp_path).stdout)
+
+    plain = counted("x = 1\ny = x + 1\n")
+
+    assert counted("# a comment\n\nx = 1\n\n\ny = (x +\n    1)\n") == plain
+    assert counted("y = 2\n") < plain
+    assert counted("x = 1\ny = x + 1\n(  # broken\n") > plain
+
+
+@pytest.mark.parametrize("name", ["refactor", "feature"])
+def test_a_planted_module_does_not_steer_our_own_python(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (command,) = [command for command in commands(name) if "python3 -I" in command]
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    for module in ("ast", "pathlib", "sitecustomize", "io"):
+        (tmp_path / f"{module}.py").write_text("print(1)\nraise SystemExit(0)\n")
+    (tmp_path / "bad.py").write_text("x = (\n")
+
+    done = shell(command, tmp_path)
+
+    assert done.returncode != 0 if name == "feature" else int(done.stdout) > 6
