@@ -70,8 +70,18 @@ class CommandExecutor:
             raise _Mistake(f"setup is {setup!r}; it must be one of {', '.join(SETUPS)}")
         if setup != judge.setup:
             raise _Mistake(f"setup is {setup}, but the task is set up with {judge.setup}")
-        reporter = next((r for r in self._reporters if r.recognises(command)), None)
-        return _Oracle(check, judge, command, _profile(check), expect, reporter)
+        return _Oracle(check, judge, command, _profile(check), expect, self._reporter(check, command))
+
+    def _reporter(self, check: Check, command: str) -> Reporter | None:
+        """The one the check names, else the first that recognises the command."""
+        name = check.get("report")
+        if name is None:
+            return next((r for r in self._reporters if r.recognises(command)), None)
+        found = next((r for r in self._reporters if r.name == name), None)
+        if found is None:
+            known = ", ".join(sorted(r.name for r in self._reporters))
+            raise _Mistake(f"report is {name!r}; it must be one of {known}")
+        return found
 
 
 class _Mistake(Exception):
@@ -106,7 +116,8 @@ class _Oracle:
         """test_transitions by the task's lists."""
         if self.reporter is None or not self.reporter.names_tests:
             shown = clip(self.command, 120)
-            raise TaskInvalid(f"the task lists tests, but no reader knows the tests run by {shown!r}")
+            hint = "name one under report"
+            raise TaskInvalid(f"the task lists tests, but no reader knows the tests run by {shown!r}; {hint}")
         before = self._before()
         told = self._refuse_unless_as_listed(before, wanted)
         after = self._after()

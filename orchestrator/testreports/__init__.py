@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from orchestrator.testreports.phpunit_output import PhpunitOutput
+from orchestrator.testreports.junit_report import JUnitReporter
+from orchestrator.testreports.node_report import NodeReporter, TapeReporter
+from orchestrator.testreports.phpunit_report import PhpunitReporter
 from orchestrator.testreports.pytest_report import PytestReporter
 from orchestrator.testreports.report import FAILING, PASSING, Reporter, Status, TestReport
+from orchestrator.testreports.tap_report import TapReporter
 from orchestrator.testreports.unittest_report import UnittestReporter
+from orchestrator.testreports.unity_report import UnityReporter
 
 __all__ = [
     "FAILING",
     "PASSING",
-    "PhpunitOutput",
+    "JUnitReporter",
+    "NodeReporter",
+    "PhpunitReporter",
     "PytestReporter",
     "Reporter",
     "Status",
+    "TapReporter",
+    "TapeReporter",
     "TestReport",
     "UnittestReporter",
+    "UnityReporter",
     "built_in",
 ]
 
 
 def built_in() -> tuple[Reporter, ...]:
     """The readers that ship, in the order they are asked whether they recognise a command."""
-    return PytestReporter(), UnittestReporter(), PhpunitOutput()
+    python = (PytestReporter(), UnittestReporter())
+    node = (NodeReporter(), TapeReporter())
+    return (*python, *node, PhpunitReporter(), TapReporter(), UnityReporter(), JUnitReporter())

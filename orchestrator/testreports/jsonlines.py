@@ -15,7 +15,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from orchestrator.contract import StepResult
-from orchestrator.testreports.report import ReportEnd, Status, TestReport
+from orchestrator.testreports.report import ReportEnd, Status, TestReport, once
 from sandboxes.spec import Entry, Layer
 
 JUDGE_FOLDER = "/opt/proctor/judge"
@@ -57,12 +57,13 @@ def read_report(data: bytes, nonce: str) -> TestReport:
         sections = _sections(data, nonce)
     except _Unreadable as problem:
         return TestReport("report_unreadable", problems=(str(problem),))
-    statuses = _statuses(sections)
+    statuses, doubled = _statuses(sections)
     problems = tuple(dict.fromkeys(p for s in sections for p in s.problems()))
     return TestReport(
         _end(sections, statuses),
         statuses,
         problems,
+        doubled=doubled,
         collection={i: status for s in sections for i, status in s.collection.items()},
         exit_statuses=tuple(s.exit_status for s in sections if s.exit_status is not None),
         tool=sections[0].tool if sections else "",
@@ -191,16 +192,13 @@ def _take(section: _Section, kind: str, facts: Mapping[str, Any], mac: hmac.HMAC
         raise ValueError(kind)
 
 
-def _statuses(sections: list[_Section]) -> dict[str, Status]:
-    """Every id once; an id that came twice is ambiguous, whatever its results were."""
-    statuses: dict[str, Status] = {}
-    for section in sections:
-        for test_id, status in section.tests:
-            statuses[test_id] = "ambiguous" if test_id in statuses else status
+def _statuses(sections: list[_Section]) -> tuple[dict[str, Status], dict[str, Status]]:
+    """Every id once, and the worst result of those that came twice."""
+    statuses, doubled = once(test for section in sections for test in section.tests)
     for section in sections:
         for test_id in section.not_run:
             statuses.setdefault(test_id, "not_run")
-    return statuses
+    return statuses, doubled
 
 
 def _end(sections: list[_Section], statuses: Mapping[str, Status]) -> ReportEnd:
@@ -217,7 +215,12 @@ def _mac(nonce: str) -> hmac.HMAC:
 
 def report_path(token: str) -> str:
     """Unpredictable, in a folder that only this run uses."""
-    return f"/tmp/proctor-{hashlib.sha256(b'path ' + token.encode()).hexdigest()[:32]}/report.jsonl"
+    return f"/tmp/proctor-{fresh_name(token)}/report.jsonl"
+
+
+def fresh_name(token: str) -> str:
+    """Part of a file's name that nobody without the token can know beforehand."""
+    return hashlib.sha256(b"path " + token.encode()).hexdigest()[:32]
 
 
 def nonce(token: str) -> str:
@@ -228,5 +231,5 @@ def _files(folder: Traversable, prefix: str) -> Iterator[Entry]:
     for item in sorted(folder.iterdir(), key=lambda item: item.name):
         if item.is_dir() and item.name != "__pycache__":
             yield from _files(item, f"{prefix}{item.name}/")
-        elif item.name.endswith(".py"):
+        elif item.name.endswith((".py", ".mjs", ".cjs", ".php", ".ini")):
             yield Entry(f"{prefix}{item.name}".encode(), 0o100644, item.read_bytes())

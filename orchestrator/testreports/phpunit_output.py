@@ -10,11 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from orchestrator.contract import Step, StepResult
 from orchestrator.testreports.report import Status, TestReport
-from sandboxes.spec import Command
 
-_RUNS_PHPUNIT = re.compile(r"""(?:^|[\s;&|(/"'`])phpunit(?:\.phar)?(?=$|[\s;&|)"'`])""")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _BANNER = re.compile(r"^PHPUnit (\d+\.\S+) by ", re.MULTILINE)
 _FINE = re.compile(r"^OK \((\d+) tests?, (\d+) assertions?\)\s*$", re.MULTILINE)
@@ -27,22 +24,6 @@ _WORDS: Mapping[str, Status] = {
     "Incomplete": "skipped",
     "Risky": "unknown",
 }
-
-
-class PhpunitOutput:
-    """Reads PHPUnit 8 to 12."""
-
-    name = "phpunit"
-    names_tests = False
-
-    def recognises(self, command: str) -> bool:
-        return bool(_RUNS_PHPUNIT.search(command))
-
-    def step(self, command: str, env: Mapping[str, str], token: str) -> Step:
-        return Step(Command(command))
-
-    def read(self, result: StepResult, token: str) -> TestReport:
-        return read_output(result.done.stdout.text)
 
 
 def read_output(text: str) -> TestReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -34,7 +34,7 @@ PASSING: frozenset[str] = frozenset({"passed", "xpassed"})
 FAILING: frozenset[str] = frozenset({"failed", "error", "xfailed"})
 """Really tried, and did not hold: what a fail_to_pass test must be in the before state."""
 WRONG: tuple[Status, ...] = ("failed", "error", "ambiguous")
-"""What explains a non-zero exit code, and contradicts a zero."""
+"""What explains a non-zero exit code and contradicts a zero; an ambiguous test when it hides a failure."""
 
 ReportEnd = Literal["graded", "nothing_ran", "run_incomplete", "report_unreadable", "report_missing"]
 
@@ -53,6 +53,8 @@ class TestReport:
     """How many tests ended how, where the runner gives only totals."""
     collection: Mapping[str, Status] = field(default_factory=dict)
     """Files or classes that failed ("error") or were skipped as a whole while tests were collected."""
+    doubled: Mapping[str, Status] = field(default_factory=dict, repr=False)
+    """Of ambiguous tests: the worst of their results. One that is not here may hide anything."""
     exit_statuses: tuple[int, ...] = ()
     """What the runner itself meant to exit with, one for each time the command ran it."""
     tool: str = ""
@@ -65,8 +67,8 @@ class TestReport:
 
     @property
     def went_wrong(self) -> tuple[str, ...]:
-        """Ids that explain a non-zero exit: failed, error or ambiguous tests, and failed collections."""
-        wrong = [i for i, s in self.statuses.items() if s in WRONG]
+        """Ids that explain a non-zero exit: tests and collections that failed, also under a doubled id."""
+        wrong = [i for i, s in self.statuses.items() if s in WRONG and self.doubled.get(i, s) in WRONG]
         return (*wrong, *(i for i, s in self.collection.items() if s == "error"))
 
     def status(self, test_id: str) -> Status:
@@ -85,6 +87,23 @@ class TestReport:
         if exit_code != 0 and not wrong:
             return f"exit code {exit_code}, but the report says nothing failed"
         return ""
+
+
+def once(results: Iterable[tuple[str, Status]]) -> tuple[dict[str, Status], dict[str, Status]]:
+    """Every id with its status, and of those that came twice, which are ambiguous, the worst result.
+
+    >>> once([("a", "passed"), ("b", "passed"), ("a", "failed")])
+    ({'a': 'ambiguous', 'b': 'passed'}, {'a': 'failed'})
+    """
+    statuses: dict[str, Status] = {}
+    doubled: dict[str, Status] = {}
+    for test_id, status in results:
+        if test_id in statuses:
+            known = doubled.get(test_id, statuses[test_id])
+            doubled[test_id] = status if status in WRONG and known not in WRONG else known
+            status = "ambiguous"
+        statuses[test_id] = status
+    return statuses, doubled
 
 
 class Reporter(Protocol):
@@ -106,3 +125,11 @@ class Reporter(Protocol):
     def read(self, result: StepResult, token: str) -> TestReport:
         """Never raises for what the candidate's code may have written."""
         ...
+
+
+def printed_text(result: StepResult) -> str | TestReport:
+    """What a runner that reports on its standard output printed; a report of its own when some is missing."""
+    if result.done.stdout.truncated:
+        problem = "the output is larger than what is kept of it (raise limits.output)"
+        return TestReport("report_unreadable", problems=(problem,))
+    return result.done.stdout.text

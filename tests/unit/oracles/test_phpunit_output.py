@@ -10,7 +10,8 @@ import pytest
 
 from orchestrator.checks.command import CommandExecutor
 from orchestrator.errors import TaskInvalid
-from orchestrator.testreports.phpunit_output import PhpunitOutput, read_output
+from orchestrator.testreports import PhpunitReporter
+from orchestrator.testreports.phpunit_output import read_output
 from sandboxes.fake import done
 
 CHECK = {"kind": "command", "id": "t", "command": "vendor/bin/phpunit --colors=never"}
@@ -51,15 +52,18 @@ def test_totals_are_read() -> None:
     assert red.disagreement(1) == ""
 
 
-def test_lists_of_tests_cannot_be_read_from_totals(run_check: Callable[..., Any]) -> None:
+def test_a_list_of_tests_is_not_judged_by_totals_alone(run_check: Callable[..., Any]) -> None:
     check = CHECK | {"expect": "test_transitions"}
+    red = done(1, "PHPUnit 9.6.7 by Sebastian Bergmann.\n\nTests: 1, Assertions: 1, Failures: 1.\n")
 
-    with pytest.raises(TaskInvalid, match="no reader knows the tests"):
-        run_check(CommandExecutor(), check, expected={"fail_to_pass": ["A::b"]})
+    with pytest.raises(TaskInvalid, match="missing before the change, should fail: A::b"):
+        run_check(
+            CommandExecutor(), check, script=lambda room, command: red, expected={"fail_to_pass": ["A::b"]}
+        )
 
 
 @pytest.mark.parametrize(
     ("command", "known"), [("phpunit", True), ("php phpunit.phar x", True), ("cat phpunit.xml", False)]
 )
 def test_phpunit_is_recognised(command: str, known: bool) -> None:
-    assert PhpunitOutput().recognises(command) is known
+    assert PhpunitReporter().recognises(command) is known
