@@ -1,4 +1,4 @@
-"""validate --execute over rooms in memory: what each kind of unfit task is called, and what is done about it."""
+"""validate --execute over rooms in memory: what each kind of unfit task is called, and what follows."""
 
 from __future__ import annotations
 

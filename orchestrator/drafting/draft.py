@@ -1,0 +1,147 @@
+"""From two states to a task that is proven: fetch, split, sketch, try, list. Start reading here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from orchestrator.documents.validation import Proposal, TaskValidation
+from orchestrator.drafting import origin, proof, writing
+from orchestrator.drafting.node import NodeProject
+from orchestrator.drafting.origin import Pair
+from orchestrator.drafting.proof import Lists, Seen
+from orchestrator.drafting.python import PythonProject
+from orchestrator.drafting.sketch import Language, Sketch
+from orchestrator.drafting.split import Split, split
+from orchestrator.drafting.wanted import Commits, Wanted
+from orchestrator.drafting.writing import Draft
+from orchestrator.errors import AuthoringError
+from orchestrator.worktree.globs import matcher
+from sandboxes.protocol import Provider
+
+TRIES = 6
+"""Ways to run the tests that are tried before giving up."""
+LEAST_MEMORY = 256
+"""MiB; less is never proposed."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where a draft is made. `folder` is empty, and ours alone until the draft is done."""
+
+    folder: Path
+    home: Path
+    provider: Provider
+    tell: Tell
+    """Hears what is going on, a line at a time."""
+
+
+def draft(wanted: Wanted, benchmark: str, shop: Workshop) -> Draft:
+    """A task whose lists are what both states showed once; written to `shop.folder`.
+
+    Raises AuthoringError when it cannot be made: no such release, no tests, nothing that fails before.
+    """
+    shop.tell(f"fetching both states of {wanted.name}")
+    pair = origin.fetch(wanted, shop.home, shop.folder)
+    parts = split(pair.files, pair.changed)
+    _refuse_hopeless(wanted, parts)
+    language = _language(pair, parts)
+    shop.tell("resolving what the tests need")
+    made = Draft(benchmark, task_id(wanted), wanted, pair.source, parts, language.first())
+    if isinstance(wanted, Commits):
+        _write_fix(pair, parts, shop.folder)
+    made, after = _running(made, language, shop)
+    shop.tell("running the tests on the faulty state")
+    before = proof.run(proof.rooms(shop.folder, shop.provider, shop.home), made.sketch.command, "before")
+    found = _turning(before, after, wanted)
+    count = len(found.fail_to_pass)
+    shop.tell(f"{count} turn{'s' * (count == 1)}, {len(found.pass_to_pass)} stay")
+    return write(replace(made, lists=found), shop.folder)
+
+
+def settled(made: Draft, seen: TaskValidation, folder: Path) -> Draft:
+    """The draft after its validation: tests that flicker taken out, limits as gold's runs propose them.
+
+    Raises AuthoringError when no test is left that turns.
+    """
+    shaky = frozenset(f.test for f in seen.flicker if f.listed)
+    lists = made.lists.without(shaky)
+    if not lists.fail_to_pass:
+        raise AuthoringError(f"the tests that turn do so only sometimes: {', '.join(sorted(shaky)[:3])}")
+    limits = _limits(seen.proposed) if seen.proposed else made.limits
+    return write(replace(made, lists=lists, limits=limits), folder)
+
+
+def write(made: Draft, folder: Path) -> Draft:
+    """Put the draft's documents into `folder`."""
+    (folder / "rubrics").mkdir(exist_ok=True)
+    (folder / "benchmark.yaml").write_text(writing.benchmark(made), encoding="utf-8")
+    (folder / "rubrics" / f"{writing.RUBRIC}.yaml").write_text(writing.rubric(made), encoding="utf-8")
+    return made
+
+
+def task_id(wanted: Wanted) -> str:
+    """
+    >>> from orchestrator.drafting.wanted import parse
+    >>> task_id(parse("npm:@a/b@2.0.1..2.0.0"))
+    'a-b-2.0.1'
+    """
+    version = wanted.good[:12] if isinstance(wanted, Commits) else wanted.fixed
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{wanted.name}-{version}").strip("-._")
+
+
+def _language(pair: Pair, parts: Split) -> Language:
+    if any(path.endswith(".py") for path in parts.source):
+        return PythonProject(pair, parts)
+    return NodeProject(pair, parts)
+
+
+def _refuse_hopeless(wanted: Wanted, parts: Split) -> None:
+    if not parts.source:
+        raise AuthoringError(f"nothing that is source differs between the two states of {wanted.name}")
+    if not parts.tests:
+        hint = "try git:URL#GOOD..BAD with its repository"
+        raise AuthoringError(f"this release of {wanted.name} brings no tests; {hint}")
+
+
+def _running(made: Draft, language: Language, shop: Workshop) -> tuple[Draft, Seen]:
+    """The first way to run the tests that gives a result on the mended state."""
+    sketch: Sketch | None = made.sketch
+    seen = None
+    for _ in range(TRIES):
+        if sketch is None:
+            break
+        made = write(replace(made, sketch=sketch), shop.folder)
+        shop.tell(f"trying {sketch.command}")
+        seen = proof.run(proof.rooms(shop.folder, shop.provider, shop.home), sketch.command, "after")
+        if seen.good:
+            return made, seen
+        sketch = language.mended(sketch, seen.output, seen.end)
+    said = " | ".join((seen.output if seen else "").strip().splitlines()[-4:])
+    raise AuthoringError(f"its tests do not run on the mended state: {said[:600]}")
+
+
+def _turning(before: Seen, after: Seen, wanted: Wanted) -> Lists:
+    found = proof.lists(before.report, after.report)
+    if not found.fail_to_pass:
+        count = len(after.report.statuses)
+        why = f"none of its {count} tests fails on {wanted.title}, so none would notice the fault"
+        raise AuthoringError(f"{why}; nothing was written")
+    return found
+
+
+def _write_fix(pair: Pair, parts: Split, folder: Path) -> None:
+    """The source part of what differs, as a patch from the faulty state to the mended one."""
+    below, kept = matcher(f"/{top}" for top in parts.swap), matcher(parts.keep)
+    base = pair.store.overlay(pair.fixed, pair.broken, lambda path: below(path) and not kept(path))
+    (folder / writing.FIX).write_bytes(pair.store.diff(base, pair.fixed))
+
+
+def _limits(proposed: Proposal) -> Proposal:
+    megabytes = max(LEAST_MEMORY, int((proposed.memory or "0M").rstrip("M")))
+    seconds = max(30, int((proposed.oracle_time or "0s").rstrip("s")))
+    return Proposal(memory=f"{megabytes}M", oracle_time=f"{seconds}s")

@@ -1,0 +1,82 @@
+"""From what a package asks for to exact versions, as its registry's own client resolves them.
+
+Nothing is built, installed or run.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from orchestrator.errors import AuthoringError
+from orchestrator.tasks.dependencies import PLATFORMS, PYTHON
+from orchestrator.tasks.releases import client, last_line, pip_python
+
+
+@dataclass(frozen=True)
+class Resolved:
+    pins: tuple[str, ...]
+    """name==version, sorted."""
+    metadata: Mapping[str, Sequence[str]]
+    """Canonical name -> its Requires-Dist lines."""
+
+
+def pip(wanted: Iterable[str]) -> Resolved:
+    """What pip would install from wheels for these requirements. Raises AuthoringError when it finds none."""
+    command = [pip_python(), "-I", "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
+    command += ["--only-binary", ":all:", "--python-version", PYTHON, "--implementation", "cp"]
+    command += [word for platform in PLATFORMS for word in ("--platform", platform)]
+    with tempfile.TemporaryDirectory(prefix="proctor-pins-") as folder:
+        report = Path(folder) / "report.json"
+        command += ["--target", folder, "--report", str(report), "--", *sorted(set(wanted))]
+        done = client(command, "pip")
+        if done.returncode or not report.exists():
+            raise AuthoringError(f"pip cannot resolve the dependencies: {last_line(done)}")
+        found = [item["metadata"] for item in json.loads(report.read_text(encoding="utf-8"))["install"]]
+    pins = sorted((f"{m['name']}=={m['version']}" for m in found), key=str.lower)
+    return Resolved(tuple(pins), {canonicalize_name(m["name"]): m.get("requires_dist") or () for m in found})
+
+
+def declared(lines: Iterable[str]) -> dict[str, str]:
+    """Every requirement of the lines, those of extras too, without its condition: canonical name -> text.
+
+    >>> declared(["six >=1.9", 'tinycss2 <1.3,>=1.1 ; extra == "css"'])
+    {'six': 'six>=1.9', 'tinycss2': 'tinycss2<1.3,>=1.1'}
+    """
+    found: dict[str, str] = {}
+    for line in lines:
+        try:
+            wanted = Requirement(line)
+        except InvalidRequirement:
+            continue
+        found[canonicalize_name(wanted.name)] = f"{wanted.name}{wanted.specifier}"
+    return found
+
+
+def without(pins: Iterable[str], name: str) -> tuple[str, ...]:
+    """The pins without a package itself."""
+    own = canonicalize_name(name)
+    return tuple(pin for pin in pins if canonicalize_name(pin.partition("==")[0]) != own)
+
+
+def npm(wanted: Mapping[str, str]) -> tuple[str, ...]:
+    """name@version of all that npm would put at the top of a node_modules folder. Raises AuthoringError."""
+    if not wanted:
+        return ()
+    with tempfile.TemporaryDirectory(prefix="proctor-pins-") as folder:
+        Path(folder, "package.json").write_text(json.dumps({"dependencies": dict(wanted)}))
+        command = ["npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]
+        done = client(command, "npm", cwd=folder)
+        lock = Path(folder, "package-lock.json")
+        if done.returncode or not lock.exists():
+            raise AuthoringError(f"npm cannot resolve the dependencies: {last_line(done)}")
+        packages: dict[str, Any] = json.loads(lock.read_text(encoding="utf-8")).get("packages", {})
+    top = {path.removeprefix("node_modules/"): facts for path, facts in packages.items() if path}
+    return tuple(sorted(f"{n}@{f['version']}" for n, f in top.items() if "node_modules/" not in n))
