@@ -130,6 +130,8 @@ class _Oracle:
             return self._failed(after, problem, facts, f"; {tests}" if short else "")
         if short:
             return self._failed(after, Cause("graded", "tests_short", tests), facts)
+        if miscounted := transitions.miscounted(wanted, told, report):
+            return self._failed(after, Cause("graded", "tests_miscounted", miscounted), facts)
         against = disagreement(after)
         if against is not None:
             return self._failed(after, against, facts)
@@ -190,8 +192,8 @@ class _Oracle:
 
     def _refuse_unless_as_listed(self, before: Run, wanted: Wanted) -> TestReport:
         report = before.report or TestReport("report_missing")
-        lenient = wanted.missing_before_ok is not False and report.end in ("run_incomplete", "nothing_ran")
-        problem = self._end_problem(before) or (None if lenient else report_problem(report))
+        lenient = wanted.missing_before_ok is not False and report.end != "graded" and _came_to_tests(before)
+        problem = None if lenient else self._end_problem(before) or report_problem(report)
         if problem is not None:
             self._refuse(before, f"before the change: {problem.text}", quote=True)
         wrong = transitions.wrong_before(wanted, report)
@@ -233,6 +235,14 @@ def _wanted(judge: Judge) -> Wanted | None:
         return Wanted.from_expected(judge.expected)
     except ValueError as malformed:
         raise TaskInvalid(str(malformed)) from malformed
+
+
+def _came_to_tests(run: Run) -> bool:
+    """Whether the command's end may come from the code under test: a hang or a crash may, a program that is
+    not there may not, nor a report that cannot be read."""
+    done = run.result.done
+    missing = done.end == "missing_binary" or done.exit_code in (126, 127)
+    return not missing and (run.report is None or run.report.end != "report_unreadable")
 
 
 def _of_command(cause: Cause) -> Cause:

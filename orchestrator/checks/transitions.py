@@ -25,7 +25,10 @@ class Wanted:
     skip_ok: bool | frozenset[str] = False
     """Imported tasks may let a skipped test count; the verdict shows it."""
     missing_before_ok: bool | frozenset[str] = False
-    """Leave for a fail_to_pass test that cannot even be collected in the before state."""
+    """Leave for a fail_to_pass test that the before state never comes to: it cannot be collected, or the run
+    hangs or crashes before it."""
+    pass_to_pass_count: int | None = None
+    """How many tests pass before and after, where `pass_to_pass` lists only some of them."""
 
     @classmethod
     def from_expected(cls, expected: Mapping[str, Any]) -> Wanted | None:
@@ -35,9 +38,13 @@ class Wanted:
         both = sorted(set(turning) & set(staying))
         if both:
             raise ValueError(f"expected.fail_to_pass and expected.pass_to_pass both list {both[0]!r}")
+        count = _count(expected, "pass_to_pass_count")
         if not turning and not staying:
+            if count is not None:
+                raise ValueError("expected.pass_to_pass_count needs fail_to_pass or pass_to_pass beside it")
             return None
-        return cls(turning, staying, _leave(expected, "skip_ok"), _leave(expected, "missing_before_ok"))
+        leaves = _leave(expected, "skip_ok"), _leave(expected, "missing_before_ok")
+        return cls(turning, staying, *leaves, count)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -60,7 +67,31 @@ def wrong_before(wanted: Wanted, report: TestReport) -> tuple[str, ...]:
         status = report.status(test_id)
         if not wanted.holds(test_id, status):
             found.append(f"{status} before the change, should pass: {name(test_id, report)}")
+    green = len(_green(wanted, report))
+    if wanted.pass_to_pass_count is not None and green < wanted.pass_to_pass_count:
+        found.append(f"{green} tests pass before the change, fewer than pass_to_pass_count")
     return tuple(found)
+
+
+def miscounted(wanted: Wanted, before: TestReport, after: TestReport) -> str:
+    """What pass_to_pass_count says against the tests that pass on both sides; empty when nothing."""
+    if wanted.pass_to_pass_count is None:
+        return ""
+    then, now = _green(wanted, before), _green(wanted, after)
+    stayed = len(then.keys() & now.keys())
+    if stayed == wanted.pass_to_pass_count:
+        return ""
+    lost = [test_id for test_id in then if test_id not in now]
+    names = ", ".join(f"{name(i, after)}: {after.status(i)}" for i in lost[:3]) + (
+        ", ..." if lost[3:] else ""
+    )
+    text = f"{stayed} tests stayed green, pass_to_pass_count is {wanted.pass_to_pass_count}"
+    return f"{text} ({names})" if lost else text
+
+
+def _green(wanted: Wanted, report: TestReport) -> dict[str, Status]:
+    turning = set(wanted.fail_to_pass)
+    return {i: s for i, s in report.statuses.items() if s in PASSING and i not in turning}
 
 
 def short_after(wanted: Wanted, report: TestReport) -> dict[str, Status]:
@@ -89,6 +120,7 @@ def table(wanted: Wanted, before: TestReport, after: TestReport) -> dict[str, An
         "tests": {_key(i): [before.status(i), after.status(i)] for i in order[:ROWS_KEPT]},
         "tests_left_out": max(0, len(order) - ROWS_KEPT),
         "listed": {"fail_to_pass": len(wanted.fail_to_pass), "pass_to_pass": len(wanted.pass_to_pass)},
+        "stayed_green": len(_green(wanted, before).keys() & _green(wanted, after).keys()),
         "counts": {"before": before.counts, "after": after.counts},
         "missing": [name(i, after) for i, status in short.items() if status == "missing"][:NAMES_KEPT],
         "unlisted_failures": [_key(i) for i in unlisted[:NAMES_KEPT]],
@@ -157,6 +189,13 @@ def _ids(expected: Mapping[str, Any], key: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(i, str) and i for i in value):
         raise ValueError(f"expected.{key} is not a list of test ids")
     return tuple(dict.fromkeys(value))
+
+
+def _count(expected: Mapping[str, Any], key: str) -> int | None:
+    value = expected.get(key)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    raise ValueError(f"expected.{key} is not a number of tests")
 
 
 def _leave(expected: Mapping[str, Any], key: str) -> bool | frozenset[str]:
