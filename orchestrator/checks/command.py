@@ -15,6 +15,7 @@ from typing import Any, Literal, NoReturn, get_args
 
 from orchestrator.checks import transitions
 from orchestrator.checks.causes import Cause, cause_of, clip, is_test_failure, last_words, printable
+from orchestrator.checks.missing import never_there
 from orchestrator.checks.runs import (
     Run,
     disagreement,
@@ -101,6 +102,9 @@ class _Oracle:
 
     def exit_zero(self) -> CheckOutcome:
         after = self._after()
+        tool = never_there(self.command, self.judge, after.result, lambda: self._before().result)
+        if tool:
+            self._refuse(self._before(), f"the room has no {tool}, with or without the change")
         return self._settled(after) or self._passed(after, "the command exits 0")
 
     def turns_green(self) -> CheckOutcome:

@@ -254,6 +254,64 @@ def test_a_collection_error_before_needs_the_tasks_leave(
     assert run(TURNS, script=script, expected=lists | {"missing_before_ok": True}).passed
 
 
+def test_a_hang_before_is_judged_only_with_the_tasks_leave(
+    run: Callable[..., Any], by_state: Any, reported_run: Any
+) -> None:
+    def hang(room: Any, command: Any) -> Any:
+        reported_run(0, {"t.py::ok": "passed"}, cut=True)(room, command)
+        return ended("limit_hit:time", seconds=10)
+
+    lists = {"fail_to_pass": ["t.py::bug"], "pass_to_pass": ["t.py::ok"]}
+    with pytest.raises(TaskInvalid, match="hit its time limit"):
+        run(TURNS, script=by_state(broken=hang, fixed=reported_run(0, FIXED)), expected=lists)
+
+    lists |= {"missing_before_ok": True}
+    assert run(TURNS, script=by_state(broken=hang, fixed=reported_run(0, FIXED)), expected=lists).passed
+    still = run(TURNS, script=by_state(broken=hang, fixed=hang), expected=lists)
+    assert (still.passed, still.details["end"]) == (False, "limit_hit:time")
+    assert "1 missing (t.py::bug" in still.reason
+
+
+def test_a_program_that_is_not_there_is_no_tests_before_state(
+    run: Callable[..., Any], by_state: Any, reported_run: Any
+) -> None:
+    lists = {"fail_to_pass": ["t.py::bug"], "missing_before_ok": True}
+
+    with pytest.raises(TaskInvalid, match="found no such command"):
+        run(TURNS, script=by_state(broken=done(127), fixed=reported_run(0, FIXED)), expected=lists)
+
+
+@pytest.mark.parametrize(
+    ("count", "after", "says"),
+    [
+        (2, FIXED, None),
+        (2, FIXED | {"t.py::other": "failed"}, "1 tests stayed green, pass_to_pass_count is 2"),
+        (1, FIXED, "2 tests stayed green, pass_to_pass_count is 1"),
+    ],
+)
+def test_the_tests_that_stay_green_are_counted_also_where_they_are_not_listed(
+    run: Callable[..., Any], by_state: Any, reported_run: Any, count: int, after: Any, says: str | None
+) -> None:
+    code = int("failed" in after.values())
+    script = by_state(broken=reported_run(1, BROKEN), fixed=reported_run(code, after))
+    lists = {"fail_to_pass": ["t.py::bug"], "pass_to_pass": ["t.py::ok"], "pass_to_pass_count": count}
+
+    outcome = run(TURNS, script=script, expected=lists)
+
+    assert outcome.passed is (says is None)
+    assert says is None or says in outcome.reason
+
+
+def test_too_few_green_tests_before_is_a_bad_task(
+    run: Callable[..., Any], by_state: Any, reported_run: Any
+) -> None:
+    script = by_state(broken=reported_run(1, BROKEN), fixed=reported_run(0, FIXED))
+    lists = {"fail_to_pass": ["t.py::bug"], "pass_to_pass_count": 3}
+
+    with pytest.raises(TaskInvalid, match="2 tests pass before the change, fewer than pass_to_pass_count"):
+        run(TURNS, script=script, expected=lists)
+
+
 def test_a_collection_error_after_is_an_incomplete_run(
     run: Callable[..., Any], by_state: Any, reported_run: Any
 ) -> None:
