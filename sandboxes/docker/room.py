@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import count
 from time import monotonic
@@ -12,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from sandboxes.cgroups import Counters
 from sandboxes.docker import config, ends, remotefs
-from sandboxes.docker.engine import Engine
+from sandboxes.docker.engine import ANSWER_WITHIN, Engine
 from sandboxes.docker.failure import CannotExecute
 from sandboxes.docker.localfiles import Bind
 from sandboxes.docker.watch import Heard, Listener, Why
@@ -190,9 +191,7 @@ class DockerRoom:
             self._counting.started(lambda: int(self._engine.inspect(container)["State"]["Pid"]))
             why = listener.listen(began, timeout, self._evicted)
             if why != "streams_ended":
-                with suppress(SandboxLost):
-                    self._engine.kill(container)
-                listener.drain()
+                self._kill(container, listener)
         state = self._settled(container, listener.heard, asked, why)
         grouped = bool(self._frame.cgroup_parent)
         done = ends.judge(
@@ -208,6 +207,15 @@ class DockerRoom:
         )
         self._refuse_foreign_end(container, asked, done, why)
         return done
+
+    def _kill(self, container: str, listener: Listener) -> None:
+        """Kill it and go on reading: the engine (20.10) takes a kill for done only when the output is too."""
+        with ThreadPoolExecutor(1) as pool:
+            killed = pool.submit(self._engine.kill, container)
+            listener.drain(until=killed.done, patience=ANSWER_WITHIN)
+            with suppress(SandboxLost):
+                killed.result()
+            listener.drain(until=lambda: False)
 
     def _look(self) -> None:
         self._counting.look()

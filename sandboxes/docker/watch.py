@@ -57,6 +57,7 @@ class Listener:
         self._frames = Frames()
         self._next_look = 0.0
         self._tick = _FIRST_TICK
+        self._over = False
         sock.setblocking(False)
 
     def listen(self, began: float, timeout: float, evicted: threading.Event) -> Why:
@@ -80,12 +81,12 @@ class Listener:
                 self._look()
                 return "streams_ended"
 
-    def drain(self) -> None:
-        """Take what is still on its way from a container that was killed."""
-        end = monotonic() + _DRAIN
+    def drain(self, until: Callable[[], bool], patience: float = _DRAIN) -> None:
+        """Take what is still on its way from a container that is being killed, until the streams end."""
+        end = monotonic() + patience
         self._sending = False
-        while monotonic() < end and self._turn(TICK):
-            pass
+        while not self._over and not until() and monotonic() < end:
+            self._over = not self._turn(TICK)
 
     def _turn(self, wait: float) -> bool:
         """One wait and one piece; False when the streams have ended."""
