@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeGuard
 
 from orchestrator.contract import Check, Step, StepResult
@@ -25,7 +27,7 @@ class AnalyzerError(Exception):
         self.facts = facts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing an analyzer complains about."""
 
@@ -38,6 +40,8 @@ class Finding:
     severity: str = "error"
     content: str | None = None
     """The source line without its white space, where the source is at hand: identity that survives a move."""
+    key: str = ""
+    """More of its identity, for tools whose rules are coarse: a message without numbers, a name."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,18 @@ class Measurement:
         """Always positive when better (C-11)."""
         change = self.value - before.value
         return change if self.higher_is_better else -change
+
+    def weighed(self, weights: Mapping[str, float]) -> Measurement:
+        """With findings counted by weight of their severity (1 where none is given). A tool that only gives
+        a number keeps it. Raises OptionError then, since nothing could be weighed."""
+        if not weights:
+            return self
+        if self.findings is None:
+            raise OptionError(f"metadata.weights: {self.tool} gives no findings that could be weighed")
+        value = math.fsum(weights.get(finding.severity, 1.0) for finding in self.findings)
+        said = json.dumps([self.config_digest, sorted(weights.items())])
+        digest = hashlib.sha256(said.encode()).hexdigest()
+        return replace(self, value=value, unit=f"weighed {self.unit}", config_digest=digest)
 
     def to_json(self) -> dict[str, Any]:
         """Without findings and files: what an author stores as `baseline`."""
@@ -119,8 +135,10 @@ class Measurement:
 class Analyzer(Protocol):
     """One tool. Stateless.
 
-    Optional attributes: `suppresses` (name of a syntax in `suppressions`, whose new comments are reported)
-    and `sees_suppressed` (True when the run defeats them, so that nothing must be counted back).
+    Optional attributes: `suppresses` (name of a syntax in `suppressions`, whose new comments are reported),
+    `sees_suppressed` (True when the run defeats them, so that nothing must be counted back), `outside` (True
+    when it runs on the image's own programs alone, so that search paths into the work tree are closed),
+    `config_names` (globs of the files tools of its kind are steered by, for the report).
     """
 
     name: str
@@ -135,7 +153,7 @@ class Analyzer(Protocol):
         ...
 
     def config_paths(self, check: Check) -> Sequence[str]:
-        """Paths in the work tree that steer the tool; a change may not touch them."""
+        """Paths in the work tree that steer the tool: taken from the state before the change."""
         ...
 
 

@@ -1,102 +1,92 @@
 """PHP_CodeSniffer 3.x and 4.x: findings, or an error that says why the run is no measurement.
 
-Options in the check's `metadata`: `standard` (a name, or a ruleset's path in the work tree; PSR12),
-`target` (a path or a list of paths in the work tree; all of it), `extensions` ("php"), `count` ("all", or
-"errors" to leave warnings out), `ignore` (patterns of paths left out, as phpcs takes them).
-
-The standard is always given, so no ruleset of the repository is read unless the task names it; inline
-suppressions are ignored; the tool runs outside the work tree, in one process, and reports to a file.
+Options in the check's `metadata`, beside those of every tool: `standard` (a name, a ruleset's path in the
+work tree, or, with line breaks, the ruleset itself; PSR12), `ignore` (patterns of paths left out, as phpcs
+takes them). The standard is always given, so no ruleset of the repository is read unless the task names it;
+inline suppressions are ignored; one process, no cache.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orchestrator.analyzers.measurement import AnalyzerError, Finding, Measurement, OptionError, option
-from orchestrator.contract import Check, Step, StepResult
-from sandboxes.spec import Command
+from orchestrator.analyzers import checkstyle
+from orchestrator.analyzers.measurement import AnalyzerError, Finding, OptionError, option
+from orchestrator.analyzers.reports import Raw, Report, agree, loads, relative, shaped
+from orchestrator.analyzers.tool import Options, Setting, Tool, texts, within
+from orchestrator.contract import Check
 
 REPORT = "/tmp/proctor-phpcs.json"
 """Where phpcs writes in its fresh room. No code of the candidate runs there."""
 
-_VERSION = re.compile(r"PHP_CodeSniffer version (\d+)(\.\d+\.\d+\S*)")
+_VERSION = re.compile(r"PHP_CodeSniffer version (\d+\.\d+\.\d+\S*)")
 _TRAILER = re.compile(r"\s*(?:Time: [^\n]*)?\s*")
 _WORD = re.compile(r"[\w.,/@+-]+")
 _BROKEN_RULES = ("Internal.Exception", "Internal.Tokenizer.Exception")
 
 
-class Phpcs:
+class Phpcs(Tool):
     """The `phpcs` analyzer."""
 
     name = "phpcs"
+    settings = {"ignore": Setting("", re.compile(r"[^\0\r\n]+"), "patterns of paths")}
+    config_name = "ruleset.xml"
+    config_names = ("phpcs.xml", "phpcs.xml.dist", ".phpcs.xml", ".phpcs.xml.dist")
+    lists_files = True
+    writes_file = True
+    report_file = REPORT
     suppresses = "phpcs"
     sees_suppressed = True
 
-    def steps(self, check: Check, workdir: str) -> Sequence[Step]:
-        version = Step(Command(("phpcs", "--version"), cwd="/"), stop_unless_ok=True)
-        return version, Step(Command(_argv(_options(check), workdir), cwd="/"), reads=(REPORT,))
+    def options(self, check: Check) -> Options:
+        standard = option(check, "standard", "PSR12")
+        metadata = dict(check.get("metadata") or {})
+        for name in ("standard", "ignore"):
+            metadata.pop(name, None)
+        if isinstance(standard, str) and "\n" in standard:
+            metadata["config"], standard = standard, "given"
+        elif not isinstance(standard, str) or not _WORD.fullmatch(standard) or standard.startswith("-"):
+            raise OptionError(f"metadata.standard is {standard!r}; it must be a standard's name or a path")
+        elif "/" in standard or standard.endswith(".xml"):
+            within(standard)
+            metadata["config"], standard = standard, "given"
+        ignored = texts(option(check, "ignore", []), "ignore")
+        made = super().options({**check, "metadata": metadata})
+        settings = {"standard": standard, "ignore": ",".join(ignored)}
+        return Options(made.targets, made.extensions, made.count, made.config, made.config_files, settings)
 
-    def read(self, check: Check, workdir: str, results: Sequence[StepResult]) -> Measurement:
-        options = _options(check)
-        version = _version(results[0])
-        run = results[1]
-        if run.done.end != "exited" or run.done.exit_code is None:
-            raise AnalyzerError(f"phpcs did not come to its end: {run.done.end}")
-        data = run.files.get(REPORT)
-        if data is None:
-            words = (run.done.stdout.text + run.done.stderr.text).strip()[-400:]
-            raise AnalyzerError(
-                f"phpcs wrote no report (exit code {run.done.exit_code}): {words or 'it said nothing'}"
-            )
-        report = read_report(data, run.done.exit_code, version)
-        errors = sum(f.severity == "error" for f in report.findings)
-        counted = errors if options.count == "errors" else len(report.findings)
-        return Measurement(
-            tool=self.name,
-            value=float(counted),
-            higher_is_better=False,
-            unit="errors" if options.count == "errors" else "findings",
-            tool_version=version,
-            counts={
-                "errors": errors,
-                "warnings": len(report.findings) - errors,
-                "files": len(report.files),
-            },
-            command=" ".join(_argv(options, workdir)),
-            exit_code=run.done.exit_code,
-            target=" ".join(options.targets),
-            config_digest=options.digest(),
-            findings=tuple(f for f in report.findings if options.count == "all" or f.severity == "error"),
-            files=report.files,
+    def argv(self, options: Options, workdir: str) -> tuple[str, ...]:
+        standard = self.config_place(options, workdir) or options.settings["standard"]
+        ignore = options.settings["ignore"]
+        return (
+            *("phpcs", "-d", "memory_limit=1G", "-q", "--no-colors", "--no-cache", "--ignore-annotations"),
+            *("--report=json", f"--report-file={REPORT}", f"--basepath={workdir}", "--runtime-set"),
+            *("ignore_errors_on_exit", "0", "--runtime-set", "ignore_warnings_on_exit", "0"),
+            *(f"--standard={standard}", f"--extensions={','.join(options.extensions)}"),
+            *((f"--ignore={ignore}",) if ignore else ()),
+            *options.paths(workdir),
         )
 
-    def config_paths(self, check: Check) -> Sequence[str]:
-        standard = _options(check).standard
-        return (posixpath.normpath(standard),) if "/" in standard or standard.endswith(".xml") else ()
+    def version_of(self, words: str) -> str:
+        found = _VERSION.search(words)
+        if found is None:
+            raise AnalyzerError(f"phpcs does not say its version: {words[:200]!r}")
+        return found[1]
+
+    def report(self, raw: Raw) -> Report:
+        return read(raw)
 
 
-@dataclass(frozen=True)
-class Report:
-    """What one report file says; consistent in itself and with the exit code."""
-
-    findings: tuple[Finding, ...]
-    files: frozenset[str]
-
-
-def read_report(data: bytes, exit_code: int, version: str, root: str = "") -> Report:
-    """A whole JSON report. `root` is stripped from absolute paths. Raises AnalyzerError when it is cut or
-    polluted, contradicts itself or the exit code, or when nothing was checked."""
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as problem:
-        raise AnalyzerError(f"the phpcs report is not whole JSON: {problem}") from None
-    return _checked(document, exit_code, version, root)
+def read(raw: Raw) -> Report:
+    """A whole JSON or checkstyle report. Raises AnalyzerError when it is cut or polluted, contradicts itself
+    or the exit code, or when nothing was checked."""
+    if raw.data.lstrip()[:1] == b"<":
+        report = checkstyle.read(raw, "phpcs")
+        return _sound(report, raw, None)
+    return _checked(loads("phpcs", raw), raw)
 
 
 def report_in_output(stdout: str, exit_code: int, version: str, root: str = "") -> Report:
@@ -110,115 +100,66 @@ def report_in_output(stdout: str, exit_code: int, version: str, root: str = "") 
         if isinstance(document, dict) and {"totals", "files"} <= document.keys():
             if not _TRAILER.fullmatch(stdout, end):
                 raise AnalyzerError(f"text follows the phpcs report: {stdout[end:].strip()[:120]!r}")
-            return _checked(document, exit_code, version, root)
+            return _checked(document, Raw(b"", exit_code, version, root=root))
     raise AnalyzerError(f"no phpcs report in the output (exit code {exit_code}): {stdout.strip()[:300]}")
 
 
-@dataclass(frozen=True)
-class _Options:
-    standard: str
-    targets: tuple[str, ...]
-    extensions: str
-    count: str
-    ignore: tuple[str, ...]
-
-    def digest(self) -> str:
-        facts = [self.standard, self.targets, self.extensions, self.count, self.ignore]
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
-
-
-def _options(check: Check) -> _Options:
-    standard = option(check, "standard", "PSR12")
-    if not isinstance(standard, str) or not _WORD.fullmatch(standard) or standard.startswith("-"):
-        raise OptionError(f"metadata.standard is {standard!r}; it must be a standard's name or a path")
-    extensions = option(check, "extensions", "php")
-    if not isinstance(extensions, str) or not _WORD.fullmatch(extensions):
-        raise OptionError(f"metadata.extensions is {extensions!r}; write them as php,inc")
-    count = option(check, "count", "all")
-    if count not in ("all", "errors"):
-        raise OptionError(f"metadata.count is {count!r}; it must be all or errors")
-    targets = _texts(option(check, "target", "."), "target")
-    for target in (*targets, standard):
-        if target.startswith(("/", "-")) or ".." in target.split("/"):
-            raise OptionError(f"{target!r} leaves the work tree; write a path relative to it")
-    return _Options(standard, targets, extensions, count, _texts(option(check, "ignore", []), "ignore"))
-
-
-def _texts(value: Any, name: str) -> tuple[str, ...]:
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list | tuple) or not all(isinstance(t, str) and t for t in texts):
-        raise OptionError(f"metadata.{name} is {value!r}; it must be a path or a list of paths")
-    return tuple(texts)
-
-
-def _argv(options: _Options, workdir: str) -> tuple[str, ...]:
-    local = "/" in options.standard or options.standard.endswith(".xml")
-    standard = posixpath.join(workdir, options.standard) if local else options.standard
-    return (
-        *("phpcs", "-d", "memory_limit=1G", "-q", "--no-colors", "--no-cache", "--ignore-annotations"),
-        *("--report=json", f"--report-file={REPORT}", f"--basepath={workdir}", "--runtime-set"),
-        *("ignore_errors_on_exit", "0", "--runtime-set", "ignore_warnings_on_exit", "0"),
-        *(f"--standard={standard}", f"--extensions={options.extensions}"),
-        *((f"--ignore={','.join(options.ignore)}",) if options.ignore else ()),
-        *(posixpath.normpath(posixpath.join(workdir, target)) for target in options.targets),
-    )
-
-
-def _version(result: StepResult) -> str:
-    found = _VERSION.search(result.done.stdout.text)
-    if not result.done.ok or found is None:
-        end = result.done.end if result.done.end != "exited" else f"exit code {result.done.exit_code}"
-        raise AnalyzerError(f"phpcs does not say its version ({end}): is it installed in the image?")
-    return found[1] + found[2]
-
-
-def _checked(document: Any, exit_code: int, version: str, root: str) -> Report:
-    try:
-        totals = {name: int(document["totals"][name]) for name in ("errors", "warnings", "fixable")}
-        files: Mapping[str, Any] = document["files"] or {}
-        findings = [f for path, entry in files.items() for f in _findings(_relative(path, root), entry)]
-        summed = {
-            name: sum(int(entry[name]) for entry in files.values()) for name in ("errors", "warnings")
-        }
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise AnalyzerError(f"the phpcs report has not the known shape: {problem!r}") from None
-    broken = [f for f in findings if f.rule in _BROKEN_RULES]
-    if broken:
-        raise AnalyzerError(f"a sniff crashed on {broken[0].path}: {broken[0].message[:200]}", **totals)
+def _checked(document: Any, raw: Raw) -> Report:
+    totals, files, findings = shaped("phpcs", lambda: _contents(document, raw))
+    said = {name: totals[name] for name in ("errors", "warnings")}
+    summed = {name: sum(int(entry[name]) for entry in files.values()) for name in said}
     listed = {
         "errors": sum(f.severity == "error" for f in findings),
         "warnings": sum(f.severity == "warning" for f in findings),
     }
-    said = {name: totals[name] for name in summed}
+    report = Report(findings, frozenset(relative(path, raw) for path in files))
+    _no_broken_rule(report, totals)
     if not said == summed == listed:
         raise AnalyzerError(
             f"the phpcs report contradicts itself: totals {said}, files {summed}, messages {listed}", **totals
         )
     if not files:
         raise AnalyzerError("phpcs checked no file", **totals)
-    _check_exit(exit_code, version, sum(said.values()), totals["fixable"])
-    return Report(tuple(findings), frozenset(_relative(path, root) for path in files))
+    return _sound(report, raw, totals["fixable"])
 
 
-def _findings(path: str, entry: Mapping[str, Any]) -> Iterable[Finding]:
+def _contents(document: Any, raw: Raw) -> tuple[dict[str, int], Mapping[str, Any], tuple[Finding, ...]]:
+    totals = {name: int(document["totals"][name]) for name in ("errors", "warnings", "fixable")}
+    files: Mapping[str, Any] = document["files"] or {}
+    for entry in files.values():
+        int(entry["errors"]), int(entry["warnings"])
+    return totals, files, tuple(f for path, entry in files.items() for f in _findings(path, entry, raw))
+
+
+def _findings(path: str, entry: Mapping[str, Any], raw: Raw) -> Iterable[Finding]:
+    where = relative(path, raw)
     for message in entry["messages"]:
         severity = {"ERROR": "error", "WARNING": "warning"}[message["type"]]
-        yield Finding(str(message["source"]), path, int(message["line"]), str(message["message"]), severity)
+        yield Finding(str(message["source"]), where, int(message["line"]), str(message["message"]), severity)
 
 
-def _check_exit(exit_code: int, version: str, total: int, fixable: int) -> None:
-    """The code that fits the report: 3.x counts 0, 1, 2; 4.x is a bit mask (1 fixable, 2 not)."""
-    if int(version.partition(".")[0]) >= 4:
-        fitting = (1 if fixable else 0) | (2 if total > fixable else 0)
-    else:
-        fitting = 0 if not total else 2 if fixable else 1
-    if exit_code != fitting:
-        raise AnalyzerError(
-            f"phpcs {version} ended with exit code {exit_code}, but {total} findings, {fixable} fixable, "
-            f"mean {fitting}"
-        )
+def _no_broken_rule(report: Report, totals: Mapping[str, int]) -> None:
+    broken = [f for f in report.findings if f.rule in _BROKEN_RULES]
+    if broken:
+        raise AnalyzerError(f"a sniff crashed on {broken[0].path}: {broken[0].message[:200]}", **totals)
 
 
-def _relative(path: str, root: str) -> str:
-    path = path.replace("\\", "/")
-    return path.removeprefix(root.rstrip("/") + "/") if root else path.removeprefix("./")
+def _sound(report: Report, raw: Raw, fixable: int | None) -> Report:
+    """With an exit code that goes with it: 3.x counts 0, 1, 2; 4.x is a bit mask (1 fixable, 2 not). A format
+    that does not say what is fixable leaves both open."""
+    _no_broken_rule(report, {})
+    if raw.exit_code is None:
+        return report
+    total = len(report.findings)
+    ways = {0, min(1, total), total} if fixable is None else {fixable}
+    major = raw.version.partition(".")[0]
+    fitting = {_exit_code(major, total, n) for n in ways}
+    known = "" if fixable is None else f", {fixable} fixable"
+    agree("phpcs", raw, fitting, f"{total} findings{known}")
+    return report
+
+
+def _exit_code(major: str, total: int, fixable: int) -> int:
+    if major.isdigit() and int(major) >= 4:
+        return (1 if fixable else 0) | (2 if total > fixable else 0)
+    return 0 if not total else 2 if fixable else 1

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from orchestrator.analyzers.delta import compare, line_map, squeezed
 from orchestrator.analyzers.measurement import Finding
-from orchestrator.analyzers.phpcs import read_report
+from orchestrator.analyzers.phpcs import read
+from orchestrator.analyzers.reports import Raw
 
 
 def case_17(data: Path) -> tuple[Any, Any, dict[str, str]]:
     folder = data / "phpcs_drift"
     context = json.loads((folder / "context.json").read_text())
-    before = read_report((folder / "before.json").read_bytes(), 2, "3.7.1", context["before_root"])
-    after = read_report((folder / "after.json").read_bytes(), 2, "3.7.1", context["after_root"])
+    before = read(Raw((folder / "before.json").read_bytes(), 2, "3.7.1", root=context["before_root"]))
+    after = read(Raw((folder / "after.json").read_bytes(), 2, "3.7.1", root=context["after_root"]))
     return before.findings, after.findings, context["renames"]
 
 

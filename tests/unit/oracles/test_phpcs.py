@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from orchestrator.analyzers import AnalyzerError, OptionError
-from orchestrator.analyzers.phpcs import REPORT, Phpcs, read_report, report_in_output
+from orchestrator.analyzers.phpcs import REPORT, Phpcs, read, report_in_output
+from orchestrator.analyzers.reports import Raw
 from orchestrator.contract import StepResult
 from sandboxes.fake import done, ended
 
@@ -41,11 +42,11 @@ def message(rule: str = "A.B", kind: str = "ERROR", line: int = 1) -> dict[str, 
 def test_recorded_reports_of_three_versions_are_read(
     data: Path, name: str, version: str, exit_code: int
 ) -> None:
-    read = read_report((data / "phpcs" / f"bad.{name}.json").read_bytes(), exit_code, version)
+    read_in = read(Raw((data / "analyzers" / "phpcs" / f"bad.{name}.json").read_bytes(), exit_code, version))
 
-    assert len(read.findings) == 11
-    assert sum(f.severity == "error" for f in read.findings) == 10
-    assert read.files == {"a.php", "b.php"}
+    assert len(read_in.findings) == 11
+    assert sum(f.severity == "error" for f in read_in.findings) == 10
+    assert read_in.files == {"a.php", "b.php"}
 
 
 @pytest.mark.parametrize(
@@ -66,16 +67,16 @@ def test_exit_code_and_report_must_agree_by_version(
 ) -> None:
     data = report(*[message()] * total, fixable=fixable)
 
-    assert len(read_report(data, exit_code, version).findings) == total
+    assert len(read(Raw(data, exit_code, version)).findings) == total
     for other in {0, 1, 2, 3, 16, 137, 255} - {exit_code}:
         with pytest.raises(AnalyzerError, match="exit code"):
-            read_report(data, other, version)
+            read(Raw(data, other, version))
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "not whole JSON"),
+        (b"", "wrote no report"),
         (b"[]", "known shape"),
         (b"{}", "known shape"),
         (report(message())[:-20], "not whole JSON"),
@@ -92,7 +93,7 @@ def test_exit_code_and_report_must_agree_by_version(
 )  # fmt: skip
 def test_what_only_looks_like_a_report_is_an_error(data: bytes, says: str) -> None:
     with pytest.raises(AnalyzerError, match=says):
-        read_report(data, 1, "3.7.1")
+        read(Raw(data, 1, "3.7.1"))
 
 
 def test_a_report_among_notices_is_found_in_recorded_output(data: Path) -> None:
