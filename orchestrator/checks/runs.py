@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.checks.causes import Cause, clip, last_words, printable
-from orchestrator.contract import StepResult
+from orchestrator.contract import Judge, Step, StepResult
 from orchestrator.evidence import describe
-from orchestrator.testreports import TestReport
+from orchestrator.testreports import FAILING, PASSING, Reporter, TestReport
+from sandboxes.spec import Command
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,78 @@ class Run:
                 "problems": [clip(printable(p), 300) for p in self.report.problems],
             }
         return facts
+
+
+@dataclass(frozen=True)
+class Question:
+    """One command that the judge's rooms are asked, before the change or after it."""
+
+    judge: Judge
+    command: str
+    profile: str | None
+    reporter: Reporter | None
+
+    def before(self) -> Run:
+        # No code of the candidate runs there, and a fixed token lets equal questions be asked once.
+        return self._run("before")
+
+    def after(self) -> Run:
+        return self._run(secrets.token_hex(16), after=True)
+
+    def against(self, after: Run, before: Run | None = None) -> Cause | None:
+        """What its report has against a run that exits 0; None when there is nothing, or no report to expect.
+        The before run is made only where the answer hangs on it."""
+        if after.report is None:
+            return None
+        if after.reported is None:
+            # Only a command that reports on the untouched state can be expected to report here.
+            return None if (before or self.before()).reported is None else _NO_REPORT
+        problem = report_problem(after.report) or disagreement(after)
+        if problem is not None or not (before or _left_out(after.report)):
+            return problem
+        return dodged((before or self.before()).reported, after.report)
+
+    def _run(self, token: str, *, after: bool = False) -> Run:
+        if self.reporter is None:
+            step = Step(Command(self.command))
+        else:
+            step = self.reporter.step(self.command, self.judge.env, token)
+        ask = self.judge.after if after else self.judge.before
+        result = ask(step, profile=self.profile)[0]
+        return Run(result, self.reporter.read(result, token) if self.reporter else None)
+
+
+_NO_REPORT = Cause(
+    "run_incomplete",
+    "run_incomplete",
+    "the test runner left no report, though it does without the change: it never came to its end",
+)
+_UNRUN = ("skipped", "not_run", "xfailed")
+
+
+def dodged(before: TestReport | None, after: TestReport) -> Cause | None:
+    """Tests that ran without the change and no longer do with it: code under test can skip its own tests, or
+    excuse them with an expected failure, and a test that did not run has not passed (C-8)."""
+    if before is None:
+        return None
+    hidden = any(s == "skipped" != before.collection.get(i) for i, s in after.collection.items())
+    found = []
+    for test_id, was in before.statuses.items():
+        now = after.status(test_id)
+        gone = now == "missing" and (hidden or was in FAILING)
+        if was in PASSING | FAILING and (gone or (now in _UNRUN and now != was)):
+            found.append((test_id, now))
+    if not found:
+        return None
+    test_id, now = found[0]
+    which = f"{clip(printable(test_id), 200)} is {now.replace('_', ' ')}"
+    more = f", and {len(found) - 1} more" if found[1:] else ""
+    return Cause("graded", "tests_dodged", f"tests that run without the change do not with it: {which}{more}")
+
+
+def _left_out(report: TestReport) -> bool:
+    """Whether some test did not run, or is excused."""
+    return any(s in _UNRUN for s in (*report.statuses.values(), *report.collection.values()))
 
 
 def report_problem(report: TestReport) -> Cause | None:

@@ -2,6 +2,7 @@
 
 The scorer runs in a fresh room before the change and in a fresh room after it, with the guard first, in an
 after room of its own: a guard runs the candidate's code, and what that leaves behind must not be measured.
+Where the guard runs a test runner we can read, its report must agree with its exit code, as for `command`.
 delta is always improvement. What was hidden, not mended, is counted back: new suppressions the tool cannot
 be told to ignore, and findings in files that left the analysed set. `metadata.allow` may list
 "suppressions" and "deletions" to loosen that; the outcome shows it.
@@ -9,7 +10,7 @@ be told to ignore, and findings in files that left the analysed set. `metadata.a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import entry_points
@@ -19,11 +20,13 @@ from orchestrator.analyzers import Analyzer, AnalyzerError, Measurement, OptionE
 from orchestrator.analyzers.measurement import is_number, option
 from orchestrator.checks.causes import cause_of, clip, last_words, printable
 from orchestrator.checks.comparison import Comparison, compare, facts_of, sentence
+from orchestrator.checks.missing import never_there
+from orchestrator.checks.runs import Question, quoted
 from orchestrator.contract import Check, Context, Judge, Step, StepResult
 from orchestrator.errors import TaskInvalid
 from orchestrator.evidence import UnknownProfile, describe
 from orchestrator.outcomes import CheckOutcome, failed, passed, skipped
-from sandboxes.spec import Command
+from orchestrator.testreports import Reporter, built_in
 
 ALLOWANCES = ("suppressions", "deletions")
 TOLERANCE = 1e-9
@@ -31,7 +34,8 @@ TOLERANCE = 1e-9
 
 
 class ScoreDeltaExecutor:
-    """Runs `score_delta` checks. `analyzers` by tool name; None means those found by entry point."""
+    """Runs `score_delta` checks. `analyzers` by tool name; None means those found by entry point. `reporters`
+    read the guard's test runner, asked in order."""
 
     needs = frozenset({"judge"})
 
@@ -39,9 +43,11 @@ class ScoreDeltaExecutor:
         self,
         analyzers: Mapping[str, Analyzer] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        reporters: Sequence[Reporter] | None = None,
     ) -> None:
         self._analyzers = None if analyzers is None else dict(analyzers)
         self._clock = clock
+        self._reporters = tuple(built_in() if reporters is None else reporters)
 
     def applies(self, check: Check) -> bool:
         return check.get("kind") == "score_delta"
@@ -51,7 +57,7 @@ class ScoreDeltaExecutor:
         if judge is None:
             return skipped(check, "score_delta needs the rooms of a task with an environment")
         try:
-            return _Contest(check, judge, self._ask(check), self._clock).outcome()
+            return _Contest(check, judge, self._ask(check), self._clock, self._reporters).outcome()
         except (OptionError, UnknownProfile) as mistake:
             return failed(check, str(mistake), cause="authoring")
 
@@ -103,6 +109,7 @@ class _Contest:
     judge: Judge
     ask: _Ask
     clock: Callable[[], datetime]
+    reporters: tuple[Reporter, ...]
 
     def outcome(self) -> CheckOutcome:
         steps = tuple(self.ask.analyzer.steps(self.check, self.judge.workdir))
@@ -153,14 +160,20 @@ class _Contest:
     def _guard(self) -> CheckOutcome | None:
         if self.ask.guard is None:
             return None
-        step = Step(Command(self.ask.guard), stop_unless_ok=True)
-        result = self.judge.after(step, profile=self.ask.profile)[0]
-        cause = cause_of(result)
-        if cause is None:
-            return None
-        words = last_words(result)
-        text = f"the guard command {cause.text}" + (f": {words}" if words else "")
-        facts = describe(result) | {"end": cause.end, "cause": f"guard:{cause.cause}"}
+        reporter = next((r for r in self.reporters if r.recognises(self.ask.guard)), None)
+        question = Question(self.judge, self.ask.guard, self.ask.profile, reporter)
+        after = question.after()
+        if tool := never_there(self.ask.guard, self.judge, after.result, lambda: question.before().result):
+            raise TaskInvalid(f"the room has no {tool} for the guard command, with or without the change")
+        cause = cause_of(after.result)
+        if cause is not None:
+            text = f"the guard command {cause.text}{quoted(after)}"
+        else:
+            cause = question.against(after)
+            if cause is None:
+                return None
+            text = f"the guard command exits 0, but proves nothing: {cause.text}"
+        facts = after.facts() | {"end": cause.end, "cause": f"guard:{cause.cause}"}
         return failed(self.check, text, **facts)
 
     def _touched_config(self) -> str:

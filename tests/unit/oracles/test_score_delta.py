@@ -235,6 +235,49 @@ def test_a_guard_that_fails_is_worth_nothing_whatever_the_delta(run: Callable[..
     assert outcome.reason == "the guard command ended with exit code 3"
 
 
+GUARD = "python3 -m pytest -q"
+RAN_BEFORE = {"t.py::bug": "failed", "t.py::ok": "passed"}
+
+
+def guarded_by(by_state: Callable[..., Any], broken: Any, fixed: Any) -> Callable[..., Any]:
+    """A script whose scorer prints 1 before the change and 100 after it, and whose guard is as given."""
+    guard = by_state(broken=broken, fixed=fixed)
+    value = by_state(broken=done(0, "1"), fixed=done(0, "100"))
+    return lambda room, command: (guard if "pytest" in str(command.argv) else value)(room, command)
+
+
+@pytest.mark.parametrize(
+    ("after", "says"),
+    [
+        (None, "left no report"),
+        ({"t.py::bug": "skipped", "t.py::ok": "passed"}, "do not with it: t.py::bug is skipped"),
+        ({"t.py::bug": "xfailed", "t.py::ok": "passed"}, "t.py::bug is xfailed"),
+        ({"t.py::bug": "failed", "t.py::ok": "passed"}, "exit code 0, but the report says 1 went wrong"),
+        ({}, "nothing ran"),
+    ],
+    ids=["ended from inside", "skipped", "excused", "exit code changed", "no tests"],
+)
+def test_a_guard_that_says_0_without_having_tested_is_worth_nothing(
+    run: Callable[..., Any], by_state: Any, reported_run: Any, after: Any, says: str
+) -> None:
+    fixed = done(0) if after is None else reported_run(0, after)
+    script = guarded_by(by_state, reported_run(1, RAN_BEFORE), fixed)
+
+    outcome = run(number(guard_command=GUARD), script=script)
+
+    assert (outcome.status, outcome.score) == ("failed", 0.0)
+    assert says in outcome.reason
+
+
+def test_a_guard_whose_tests_were_skipped_all_along_holds(
+    run: Callable[..., Any], by_state: Any, reported_run: Any
+) -> None:
+    tests = {"t.py::windows": "skipped", "t.py::ok": "passed"}
+    script = guarded_by(by_state, reported_run(0, tests), reported_run(0, tests))
+
+    assert run(number(guard_command=GUARD), script=script).passed
+
+
 def test_what_the_guard_leaves_behind_is_not_measured(run: Callable[..., Any]) -> None:
     outcome = run(number(guard_command="echo 100 > state"), **states("1", "1"))
 
