@@ -190,17 +190,19 @@ class RoomJudge:
 def describe(result: StepResult) -> dict[str, Any]:
     """A room's end as JSON-serialisable facts: `end`, `exit_code`, `seconds`, tails of both streams, ...
 
-    Only what holds is listed: no `signal` without one, no empty stream.
+    Only what holds is listed: no `signal` without one, no empty stream. `truncated` is the whole size in
+    bytes of each stream that the room did not keep whole (B027).
     """
     done = result.done
+    streams = {"stdout": done.stdout, "stderr": done.stderr}
     facts = {
         "end": done.end,
         "exit_code": done.exit_code,
         "signal": done.signal,
         "seconds": round(done.seconds, 3),
         "peak_memory": done.usage.peak_memory,
-        "stdout": _tail(done.stdout),
-        "stderr": _tail(done.stderr),
+        "truncated": {name: output.total for name, output in streams.items() if output.truncated} or None,
+        **{name: _tail(output) for name, output in streams.items()},
     }
     return {name: value for name, value in facts.items() if value not in (None, "")}
 

@@ -40,6 +40,8 @@ class AgentSummary:
     """passed / (passed + failed); None when nothing was graded."""
     mean_score: float | None
     """Over graded trials only (C-25)."""
+    empty: int = 0
+    """Graded trials in which it changed nothing."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ class Report:
     @property
     def planned(self) -> int:
         return len(self.rows)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes the rates doubtful: an agent most of whose changes are empty (B018)."""
+        return tuple(_doubt(agent) for agent in self.agents if _mostly_empty(agent))
 
 
 def summarise(records: Iterable[TrialRecord], plan: Plan) -> Report:
@@ -125,6 +132,7 @@ def as_json(report: Report) -> dict[str, Any]:
             for row in report.rows
         ],
         "unenforced": list(report.unenforced),
+        "warnings": list(report.warnings),
         "exit_code": report.exit_code,
     }
 
@@ -161,4 +169,19 @@ def _agent(agent: str, rows: Sequence[Row]) -> AgentSummary:
         counts=counts,
         pass_rate=counts["passed"] / graded if graded else None,
         mean_score=sum(scores) / len(scores) if scores else None,
+        empty=sum(row.end == "change_empty" and row.passed is not None for row in rows),
+    )
+
+
+def _mostly_empty(agent: AgentSummary) -> bool:
+    """Half of at least four; noop is meant to be."""
+    graded = agent.counts["passed"] + agent.counts["failed"]
+    return agent.agent != "noop" and graded >= 4 and 2 * agent.empty >= graded
+
+
+def _doubt(agent: AgentSummary) -> str:
+    graded = agent.counts["passed"] + agent.counts["failed"]
+    return (
+        f"{agent.agent} changed nothing in {agent.empty} of {graded} graded trials: "
+        "see whether its changes were lost on the way before trusting its rate"
     )

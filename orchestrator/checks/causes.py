@@ -33,6 +33,8 @@ def cause_of(result: StepResult) -> Cause | None:
     done = result.done
     if done.ok:
         return None
+    if done.limit == "time" and not done.seconds:
+        return Cause(done.end, done.end, "was not started: the trial's time was used up before it")
     if done.limit:
         return Cause(done.end, done.end, f"hit its {done.limit} limit after {done.seconds:.1f} s")
     if done.end == "missing_binary":

@@ -102,8 +102,7 @@ class _Oracle:
 
     def exit_zero(self) -> CheckOutcome:
         after = self._after()
-        tool = never_there(self.command, self.judge, after.result, lambda: self._before().result)
-        if tool:
+        if tool := never_there(self.command, self.judge, after.result, lambda: self._before().result):
             self._refuse(self._before(), f"the room has no {tool}, with or without the change")
         return self._settled(after) or self._passed(after, "the command exits 0")
 

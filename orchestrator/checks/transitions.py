@@ -154,9 +154,10 @@ def nearest(test_id: str, ids: Iterable[str]) -> str | None:
     for candidate in candidates:
         if _folded(candidate) == folded:
             return candidate
-    head = test_id[:500]
-    close = difflib.get_close_matches(head, [c[:500] for c in candidates[:300]], n=1, cutoff=0.85)
-    return next((c for c in candidates if close and c[:500] == close[0]), None)
+    # A long path in common does not make two tests near.
+    names = {_own(candidate): candidate for candidate in candidates[:300]}
+    close = difflib.get_close_matches(_own(test_id), names, n=1, cutoff=0.85)
+    return names[close[0]] if close else None
 
 
 def _plausible(test_id: str, ids: Iterable[str]) -> Iterator[str]:
@@ -166,8 +167,14 @@ def _plausible(test_id: str, ids: Iterable[str]) -> Iterator[str]:
 
 
 def _stem(test_id: str) -> str:
-    """The test's function name without its parameters, or the file for an id without one."""
+    """The file, or the class, that the test stands in; folders left out."""
     return test_id.partition("[")[0].rpartition("::")[0].rpartition("/")[2].strip()
+
+
+def _own(test_id: str) -> str:
+    """The test's own name and parameters, without where it stands."""
+    head, bracket, parameters = test_id.partition("[")
+    return (head.rpartition("::")[2] + bracket + parameters)[:500]
 
 
 def _folded(test_id: str) -> str:

@@ -13,6 +13,8 @@ from orchestrator.loading.words import did_you_mean
 
 OWN_ENVIRONMENT = "ddev"
 """The profile that means the task's own environment unless configuration maps it elsewhere (C-5)."""
+_GUARDS = frozenset({"pass_to_pass", "pass_to_pass_count"})
+"""What of `expected` keeps a change from breaking what already worked."""
 _ORACLES = ("command", "score_delta", "php_lint")
 
 
@@ -47,7 +49,7 @@ def check_references(
 
 def lint_references(benchmark: Benchmark, rubrics: Rubrics) -> Findings:
     """For validate: refs that resolve to nothing are errors (C-30), a rubric of another bundle is a
-    warning (C-31), and so is a task that nothing grades."""
+    warning (C-31), and so is a task that nothing grades, or that guards no test it does not want mended."""
     errors, warnings = [], []
     for place, task in _places(benchmark):
         ref = task.rubric_ref
@@ -62,6 +64,10 @@ def lint_references(benchmark: Benchmark, rubrics: Rubrics) -> Findings:
             message = f"{rubric.ref} is for {', '.join(bundles)}, not for {benchmark.bundle or 'no bundle'}"
             hint = "set the benchmark's bundle, or choose another rubric"
             warnings.append(Problem(benchmark.file, task.line, f"{place}.rubric_ref", message, hint))
+        if task.expected.get("fail_to_pass") and not any(map(task.expected.get, _GUARDS)):
+            message = "expected lists no pass_to_pass: a change that breaks every other test passes"
+            hint = "list the tests that pass before and after, or give pass_to_pass_count"
+            warnings.append(Problem(benchmark.file, task.line, f"{place}.expected", message, hint))
         if ref is None and task.has_environment:
             message = "has an environment but no rubric: nothing can be scored"
             warnings.append(Problem(benchmark.file, task.line, place, message, "add rubric_ref"))

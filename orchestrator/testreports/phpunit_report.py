@@ -9,7 +9,7 @@ from orchestrator.contract import Step, StepResult
 from orchestrator.testreports import junit
 from orchestrator.testreports.jsonlines import JUDGE_FOLDER, judge_layer, report_path
 from orchestrator.testreports.phpunit_output import read_output
-from orchestrator.testreports.report import ReportEnd, TestReport, once
+from orchestrator.testreports.report import ReportEnd, TestReport, once, printed_text
 from sandboxes.spec import Command
 
 _RUNS_PHPUNIT = re.compile(r"""(?:^|[\s;&|(/"'`])phpunit(?:-[\d.]+)?(?:\.phar)?(?=$|[\s;&|)"'`])""")
@@ -43,6 +43,9 @@ class PhpunitReporter:
             if path in result.unread:
                 return TestReport("report_unreadable", problems=(f"the report is {result.unread[path]}",))
         files = [data for path in _paths(token) if (data := result.files.get(path)) is not None]
+        whole = printed_text(result)
+        if not files and isinstance(whole, TestReport):
+            return whole
         return read_reports(files, printed)
 
 
