@@ -79,8 +79,24 @@ class ReleasePairSource(_Document):
     """Globs below `swap` that stay as in the fixed release (tests that live beside the source)."""
 
 
+class DebianSource(_Document):
+    """A Debian source package with all its patches, without its folder `debian`; revert_fix takes the source part of some of them out
+    again, and the gold patch puts it back."""
+
+    kind: Literal["debian"]
+    package: str
+    version: str
+    suite: str = "bookworm"
+    sha256: Mapping[str, str]
+    """By file name: at least the .orig.tar and the .debian.tar."""
+    revert: tuple[str, ...] = ()
+    """Names of patches in debian/patches/series."""
+    keep: tuple[str, ...] = ("/debian", "/test", "/tests")
+    """Globs of what a reverted patch leaves alone."""
+
+
 Source = Annotated[
-    PathSource | GitSource | ArchiveSource | ReleasePairSource, Field(discriminator="kind")
+    PathSource | GitSource | ArchiveSource | ReleasePairSource | DebianSource, Field(discriminator="kind")
 ]
 
 

@@ -136,9 +136,10 @@ def _setup_problems(row: Row) -> Iterator[Problem]:
     """A setup without its patch, and fields without the rooms they are for (C-6)."""
     task = row.merged
     setup = task.get("setup", "none")
-    pair = isinstance(task.get("source"), dict) and task["source"].get("kind") == "release_pair"
-    if setup == "revert_fix" and "fix_patch" not in task and not pair:
-        hint = "add fix_patch, or a source of kind release_pair"
+    source = task["source"] if isinstance(task.get("source"), dict) else {}
+    holds_fix = source.get("kind") == "release_pair" or bool(source.get("revert"))
+    if setup == "revert_fix" and "fix_patch" not in task and not holds_fix:
+        hint = "add fix_patch, a source of kind release_pair, or revert to one of kind debian"
         yield row.problem(("setup",), "revert_fix has no fix to take out", hint)
     if setup == "apply_patch" and "setup_patch" not in task:
         yield row.problem(("setup",), "apply_patch has no patch to apply", "add setup_patch")

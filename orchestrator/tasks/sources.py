@@ -12,11 +12,13 @@ from typing import Protocol
 
 from orchestrator.documents.benchmark import (
     ArchiveSource,
+    DebianSource,
     GitSource,
     PathSource,
     ReleasePairSource,
     Source,
 )
+from orchestrator.tasks import debian
 from orchestrator.tasks.archives import ArchiveTrouble, unpack
 from orchestrator.tasks.downloads import Downloads, SourceUnavailable, WrongHash
 from orchestrator.tasks.hostfiles import folder_entries
@@ -45,13 +47,14 @@ class Fetched:
 
     tree: str
     broken: str | None = None
-    """Of a release pair: `tree` with the swapped paths as in the broken release."""
+    """Of a release pair: `tree` with the swapped paths as in the broken release. Of a Debian package: without
+    the patches to revert."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What was fetched, for the records: commit, hashes."""
 
 
 def fetch(source: Source | None, store: TreeStore, downloads: Path, place: Place) -> Fetched:
-    """The source's trees. What has a fixed content (a full commit id, an archive, a release pair) is fetched
+    """The source's trees. What has a fixed content (a full commit id, an archive, a release) is fetched
     once and needs no network afterwards.
 
     Raises AuthoringError (no such folder, ref or release; a wrong hash; an archive that cannot be used) and
@@ -69,6 +72,8 @@ def fetch(source: Source | None, store: TreeStore, downloads: Path, place: Place
                 return _archive(source, store, Downloads(downloads), place)
             case ReleasePairSource():
                 return _release_pair(source, store, Downloads(downloads), place)
+            case DebianSource():
+                return _debian(source, store, Downloads(downloads), place)
     except BadName as bad:
         raise place.wrong("source", f"it holds a name that cannot be kept: {bad}") from bad
 
@@ -170,6 +175,15 @@ def _release_pair(source: ReleasePairSource, store: TreeStore, downloads: Downlo
     answer = Memo(store).get(["release_pair", 1, source.model_dump(mode="json")], work)
     hashes = {"source_fixed": source.sha256.fixed, "source_broken": source.sha256.broken}
     return Fetched(answer["fixed"], answer["broken"], {k: f"sha256:{v}" for k, v in hashes.items()})
+
+
+def _debian(source: DebianSource, store: TreeStore, downloads: Downloads, place: Place) -> Fetched:
+    def work() -> dict[str, str]:
+        return debian.fixed_and_broken(source, store, downloads, place)
+
+    answer = Memo(store).get(["debian", 1, source.model_dump(mode="json")], work)
+    facts = {f"source_{name}": f"sha256:{sha256}" for name, sha256 in source.sha256.items()}
+    return Fetched(answer["tree"], answer.get("broken"), facts)
 
 
 def _swapped(source: ReleasePairSource) -> Callable[[bytes], bool]:

@@ -100,12 +100,13 @@ class TreeStore:
         answer = self.repository.feed(["fast-import", *options], stream())
         return EMPTY_TREE if answer.startswith(b"missing") else answer.split()[2].decode()
 
-    def apply(self, tree: str, patch: bytes, *, reverse: bool = False) -> str:
-        """The id of `tree` with `patch` applied: exactly (no fuzz), all of it or none.
-        Raises PatchError of every kind; the store is as before then."""
+    def apply(self, tree: str, patch: bytes, *, reverse: bool = False, leave: Iterable[bytes] = ()) -> str:
+        """The id of `tree` with `patch` applied: exactly (no fuzz), all of it or none, but for what it says
+        about the paths of `leave`. Raises PatchError of every kind; the store is as before then."""
         parsed = patches.read(patch)
         with self.repository.index(tree) as env:
             options = ["--reverse"] if reverse else []
+            options += [f"--exclude={_literal(path)}" for path in leave]
             command = ["apply", "--cached", "--whitespace=nowarn", *options, "-"]
             done = self.repository.run(command, parsed.data, env, check=False)
             if done.returncode:
@@ -241,6 +242,11 @@ class TreeStore:
 
 _DIFF_OPTIONS = ("--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
                  "--unified=3", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/")  # fmt: skip
+
+
+def _literal(path: bytes) -> str:
+    """A glob of git's that matches this path alone."""
+    return re.sub(r"([*?\[\\])", r"\\\1", os.fsdecode(path))
 
 
 def blob_id(data: bytes) -> str:

@@ -60,6 +60,7 @@ def test_a_schema_is_valid_and_has_an_id_of_our_own(name: str) -> None:
         (b.GitSource, ("benchmark", "$defs", "source_git"), set()),
         (b.ArchiveSource, ("benchmark", "$defs", "source_archive"), set()),
         (b.ReleasePairSource, ("benchmark", "$defs", "source_release_pair"), set()),
+        (b.DebianSource, ("benchmark", "$defs", "source_debian"), set()),
         (b.Dependencies, ("benchmark", "$defs", "dependencies"), set()),
         (b.TaskLimits, ("benchmark", "$defs", "limits"), set()),
         (b.Profile, ("benchmark", "$defs", "profile"), set()),
