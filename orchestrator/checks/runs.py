@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.checks.causes import Cause, clip, last_words, printable
+from orchestrator.checks.causes import Cause, clip, is_test_failure, last_words, printable
 from orchestrator.contract import Judge, Step, StepResult
 from orchestrator.evidence import describe
 from orchestrator.testreports import FAILING, PASSING, Reporter, TestReport
@@ -133,9 +133,13 @@ def only_collection(report: TestReport) -> Cause | None:
 
 
 def quoted(run: Run) -> str:
-    """ ": " and the command's last words, where it had any."""
+    """ ": " and the command's last words, where it had any; before them, that no test explains a non-zero
+    exit (B079)."""
     words = last_words(run.result)
-    return f": {words}" if words else ""
+    graded = run.reported is not None and run.reported.end == "graded"
+    odd = graded and is_test_failure(run.result) and disagreement(run) is not None
+    unexplained = ", though its test report says that nothing failed" if odd else ""
+    return unexplained + (f": {words}" if words else "")
 
 
 def named_failures(report: TestReport | None) -> str:
