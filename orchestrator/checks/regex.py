@@ -13,6 +13,7 @@ Nothing is refused for its shape: the shape only chooses the place.
 
 from __future__ import annotations
 
+import importlib
 import re
 from functools import lru_cache
 from typing import Any
@@ -74,6 +75,13 @@ class Regex:
     def close(self) -> None:
         """End the worker processes, if any were started."""
         self._workers.close()
+
+
+@lru_cache(maxsize=1)
+def engine() -> str:
+    """What matches, for records: "PCRE2 10.42" (B117)."""
+    version = str(importlib.import_module("pcre_ext_c").get_library_version())
+    return f"PCRE2 {version.partition(' ')[0]}"
 
 
 @lru_cache(maxsize=256)

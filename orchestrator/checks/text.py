@@ -42,7 +42,7 @@ class TextExecutor(TextCheck):
 
     def _match(self, check: Check, text: str) -> CheckOutcome:
         """Every pattern is tried, also when one has decided: an author must see a bad one (rule 67)."""
-        from orchestrator.checks.regex import PatternError
+        from orchestrator.checks.regex import PatternError, engine
 
         patterns = texts(check, "patterns")
         mode = check.get("mode", "any")
@@ -51,11 +51,11 @@ class TextExecutor(TextCheck):
         try:
             matched = [p for p in patterns if self._regex.search(p, check.get("flags"), text)]
         except PatternError as cause:
-            return failed(check, str(cause))
+            return failed(check, str(cause), engine=engine())
         missed = [p for p in patterns if p not in matched]
         if matched if mode == "any" else not missed:
-            return passed(check, f"matched {_shown(matched)}")
-        return failed(check, f"no match for {_shown(missed)}")
+            return passed(check, f"matched {_shown(matched)}", engine=engine())
+        return failed(check, f"no match for {_shown(missed)}", engine=engine())
 
 
 def _contain(check: Check, text: str) -> CheckOutcome:
