@@ -116,7 +116,7 @@ def _running(made: Draft, language: Language, shop: Workshop) -> tuple[Draft, Se
         if sketch is None:
             break
         made = write(replace(made, sketch=sketch), shop.folder)
-        shop.tell(f"trying {sketch.command}")
+        shop.tell(f"trying {sketch.command}, with {sum(map(len, sketch.dependencies.values()))} packages")
         seen = proof.run(proof.rooms(shop.folder, shop.provider, shop.home), sketch.command, "after")
         if seen.good:
             return made, seen

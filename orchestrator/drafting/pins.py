@@ -28,11 +28,15 @@ class Resolved:
     """Canonical name -> its Requires-Dist lines."""
 
 
-def pip(wanted: Iterable[str]) -> Resolved:
-    """What pip would install from wheels for these requirements. Raises AuthoringError when it finds none."""
+def pip(wanted: Iterable[str], *, alone: bool = False) -> Resolved:
+    """What pip would install from wheels for these requirements; `alone` leaves out what they require.
+
+    Raises AuthoringError when it finds none.
+    """
     command = [pip_python(), "-I", "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
     command += ["--only-binary", ":all:", "--python-version", PYTHON, "--implementation", "cp"]
     command += [word for platform in PLATFORMS for word in ("--platform", platform)]
+    command += ["--no-deps"] if alone else []
     with tempfile.TemporaryDirectory(prefix="proctor-pins-") as folder:
         report = Path(folder) / "report.json"
         command += ["--target", folder, "--report", str(report), "--", *sorted(set(wanted))]

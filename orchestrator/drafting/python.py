@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from orchestrator.drafting import imports, pins
 from orchestrator.drafting.origin import Pair
 from orchestrator.drafting.sketch import Sketch
-from orchestrator.drafting.split import Split, test_folders
+from orchestrator.drafting.split import Split, folders_of_tests
 from orchestrator.drafting.wanted import Releases
 from orchestrator.errors import AuthoringError
 
@@ -32,6 +32,7 @@ class PythonProject:
         self._own = _own_modules(pair.files)
         self._extra: set[str] = set()
         self._declared: dict[str, str] = {}
+        self._base: list[str] | None = None
 
     def first(self) -> Sketch:
         plain = all(_plain_unittest(text) for text in self._texts) and self._folder_is_enough()
@@ -59,31 +60,27 @@ class PythonProject:
 
     def _pins(self, runner: Iterable[str]) -> tuple[str, ...]:
         """Exact versions of what the project, its tests and their runner need."""
-        name = self._pair.wanted.name
-        base = self._base()
+        if self._base is None:
+            self._base, self._declared = self._requirements()
         foreign = imports.foreign(self._texts, self._own)
         foreign |= {m for m in self._imported_by_source() if self._is_declared(m)}
         named = {imports.distribution(module) for module in foreign} | self._extra
-        wanted = [*base, *runner, *(self._declared.get(canonicalize_name(n), n) for n in named)]
-        if not wanted:
-            return ()
-        return pins.without(pins.pip(wanted).pins, name)
+        wanted = [*self._base, *runner, *(self._declared.get(canonicalize_name(n), n) for n in named)]
+        return pins.without(pins.pip(wanted).pins, self._pair.wanted.name) if wanted else ()
 
-    def _base(self) -> list[str]:
-        """What the package itself requires. Fills in what it declares for its extras, too."""
+    def _requirements(self) -> tuple[list[str], dict[str, str]]:
+        """What the package itself requires, and all it declares, for its extras, too."""
         wanted = self._pair.wanted
         if isinstance(wanted, Releases):
             itself = f"{wanted.package}=={wanted.fixed}"
             try:
-                resolved = pins.pip([itself])
-                lines = resolved.metadata.get(canonicalize_name(wanted.package), ())
-                self._declared = pins.declared(lines)
-                return [itself]
+                lines = pins.pip([itself], alone=True).metadata.get(canonicalize_name(wanted.package), ())
+                return [itself], pins.declared(lines)
             except AuthoringError:
                 pass  # no wheel of it: its own words are read instead
-        lines = _requirements(self._pair)
-        self._declared = pins.declared(lines)
-        return [self._declared[n] for n in pins.declared(line for line in lines if "extra ==" not in line)]
+        written = _requirements(self._pair)
+        declared = pins.declared(written)
+        return [declared[n] for n in pins.declared(w for w in written if "extra ==" not in w)], declared
 
     def _imported_by_source(self) -> set[str]:
         tops = self._split.swap
@@ -94,7 +91,7 @@ class PythonProject:
         return canonicalize_name(imports.distribution(module)) in self._declared
 
     def _targets(self) -> tuple[str, ...]:
-        return test_folders(path for path in self._split.tests if path.endswith(".py"))
+        return folders_of_tests(path for path in self._split.tests if path.endswith(".py"))
 
     def _pytest(self, targets: Iterable[str]) -> str:
         return f"{PYTEST} {shlex.join(targets)}"

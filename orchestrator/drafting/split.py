@@ -49,6 +49,9 @@ def split(files: Iterable[str], changed: Iterable[str]) -> Split:
     """
     every, differing = tuple(files), tuple(changed)
     source = tuple(path for path in differing if is_source(path))
+    packages = {p.rpartition("/")[0] for p in every if p.endswith("/__init__.py")} & set(map(prefix, source))
+    if packages:  # a folder that is no package is no part of what others import
+        source = tuple(p for p in source if prefix(p) in packages or "/" not in p.removeprefix("src/"))
     swap = tuple(sorted({prefix(path) for path in source}))
     tests = tuple(path for path in every if is_test(path))
     kept = {_keeping(path) for path in tests if any(_below(path, top) for top in swap)}
@@ -81,7 +84,7 @@ def prefix(path: str) -> str:
     return "/".join(parts[:2] if parts[0] in ("src", "Lib") and len(parts) > 1 else parts[:1])
 
 
-def test_folders(tests: Iterable[str]) -> tuple[str, ...]:
+def folders_of_tests(tests: Iterable[str]) -> tuple[str, ...]:
     """The outermost folders of tests; a test file outside of any stands for itself."""
     return tuple(dict.fromkeys(sorted(_outermost(path) for path in tests)))
 

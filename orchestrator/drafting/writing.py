@@ -79,8 +79,8 @@ def _benchmark(draft: Draft) -> Iterator[str]:
     yield "    # Say what is wrong and what should happen instead; do not tell how."
     yield "    input: |"
     where = " and ".join(f"`{path}`" for path in draft.split.swap)
-    yield f"      {draft.wanted.title} has a fault that a later state mended. Mend it below {where}."
-    yield "      Tests that you do not see will judge your change."
+    yield f"      {draft.wanted.title} has a fault that was mended later. Mend it below {where}."
+    yield "      The tests that came with the mended state judge your change."
     yield f"    rubric_ref: rubric/{RUBRIC}@1.0"
     yield "    environment: {host: true}"
     yield "    setup: revert_fix"
