@@ -2,12 +2,12 @@
 
 exit_zero: the command exits 0 once the change is in. test_transitions: it fails before and passes after;
 test by test when the task lists expected.fail_to_pass or expected.pass_to_pass. Where the command runs a
-test runner we can read, a run that says 0 without having come to its end never passes.
+test runner we can read, a run that says 0 without having come to its end never passes, nor one that skips
+tests which run without the change.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from orchestrator.checks import transitions
 from orchestrator.checks.causes import Cause, cause_of, clip, is_test_failure, last_words, printable
 from orchestrator.checks.missing import never_there
 from orchestrator.checks.runs import (
+    Question,
     Run,
     disagreement,
     named_failures,
@@ -25,12 +26,11 @@ from orchestrator.checks.runs import (
     report_problem,
 )
 from orchestrator.checks.transitions import Wanted
-from orchestrator.contract import Check, Context, Judge, Step
+from orchestrator.contract import Check, Context, Judge
 from orchestrator.errors import TaskInvalid
 from orchestrator.evidence import UnknownProfile
 from orchestrator.outcomes import CheckOutcome, failed, passed, skipped
 from orchestrator.testreports import Reporter, TestReport, built_in
-from sandboxes.spec import Command
 
 Expect = Literal["exit_zero", "test_transitions"]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -140,21 +140,15 @@ class _Oracle:
             return self._failed(after, against, facts)
         return self._passed(after, _all_hold(wanted, report), facts)
 
+    @property
+    def _question(self) -> Question:
+        return Question(self.judge, self.command, self.profile, self.reporter)
+
     def _before(self) -> Run:
-        # No code of the candidate runs there, and a fixed token lets equal questions be asked once.
-        return self._run("before")
+        return self._question.before()
 
     def _after(self) -> Run:
-        return self._run(secrets.token_hex(16), after=True)
-
-    def _run(self, token: str, *, after: bool = False) -> Run:
-        if self.reporter is None:
-            step = Step(Command(self.command))
-        else:
-            step = self.reporter.step(self.command, self.judge.env, token)
-        ask = self.judge.after if after else self.judge.before
-        result = ask(step, profile=self.profile)[0]
-        return Run(result, self.reporter.read(result, token) if self.reporter else None)
+        return self._question.after()
 
     def _settled(
         self, after: Run, before: Run | None = None, facts: Mapping[str, Any] = NOTHING
@@ -164,13 +158,7 @@ class _Oracle:
         if cause is not None:
             words = named_failures(after.reported) or quoted(after)
             return self._failed(after, _of_command(cause), facts, words)
-        if after.report is None:
-            return None
-        if after.report.end == "report_missing":
-            # Only a command that reports on the untouched state can be expected to report here.
-            reports_before = (before or self._before()).reported is not None
-            return self._failed(after, _NO_REPORT, facts) if reports_before else None
-        problem = report_problem(after.report) or disagreement(after)
+        problem = self._question.against(after, before)
         return None if problem is None else self._failed(after, problem, facts)
 
     def _end_problem(self, run: Run) -> Cause | None:
@@ -226,11 +214,6 @@ class _Oracle:
 
 
 _RAN = {"passed", "xpassed", "xfailed"}
-_NO_REPORT = Cause(
-    "run_incomplete",
-    "run_incomplete",
-    "the test runner left no report, though it does without the change: it never came to its end",
-)
 
 
 def _wanted(judge: Judge) -> Wanted | None:

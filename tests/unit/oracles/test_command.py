@@ -356,10 +356,51 @@ def test_a_forged_report_is_unreadable(run: Callable[..., Any], by_state: Any, r
 def test_exit_zero_holds_when_all_is_skipped_but_the_reason_says_so(
     run: Callable[..., Any], by_state: Any, reported_run: Any
 ) -> None:
-    outcome = run(PYTEST, script=by_state(fixed=reported_run(0, {"t.py::a": "skipped"})))
+    skipped = reported_run(0, {"t.py::a": "skipped"})
+
+    outcome = run(PYTEST, script=by_state(broken=skipped, fixed=skipped))
 
     assert outcome.passed
     assert "no test really ran" in outcome.reason
+
+
+@pytest.mark.parametrize("check", [PYTEST, TURNS], ids=["exit_zero", "test_transitions"])
+@pytest.mark.parametrize(
+    ("after", "extra", "says"),
+    [
+        (FIXED | {"t.py::bug": "skipped"}, (), "t.py::bug is skipped"),
+        (FIXED | {"t.py::ok": "skipped", "t.py::bug": "skipped"}, (), "t.py::bug is skipped, and 1 more"),
+        (FIXED | {"t.py::ok": "not_run"}, (), "t.py::ok is not run"),
+        (FIXED | {"t.py::bug": "xfailed"}, (), "t.py::bug is xfailed"),
+        ({"t.py::ok": "passed"}, [{"kind": "collect", "id": "u.py", "outcome": "skipped"}], "bug is missing"),
+    ],
+    ids=["skipped", "all skipped", "not run", "excused", "whole file skipped"],
+)
+def test_a_change_that_makes_tests_skip_themselves_does_not_pass(
+    run: Callable[..., Any],
+    by_state: Any,
+    reported_run: Any,
+    check: Any,
+    after: Any,
+    extra: Any,
+    says: str,
+) -> None:
+    script = by_state(broken=reported_run(1, BROKEN), fixed=reported_run(0, after, extra=list(extra)))
+
+    outcome = run(check, script=script)
+
+    assert (outcome.status, outcome.details["cause"]) == ("failed", "tests_dodged")
+    assert says in outcome.reason
+
+
+def test_tests_that_were_skipped_before_the_change_may_stay_skipped(
+    run: Callable[..., Any], by_state: Any, reported_run: Any
+) -> None:
+    windows = {"t.py::windows": "skipped", "t.py::known": "xfailed"}
+    script = by_state(broken=reported_run(1, BROKEN | windows), fixed=reported_run(0, FIXED | windows))
+
+    assert run(PYTEST, script=script).passed
+    assert run(TURNS, script=script).passed
 
 
 def test_a_command_whose_runner_never_reports_is_judged_by_its_exit_code(
