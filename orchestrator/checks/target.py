@@ -15,6 +15,8 @@ from orchestrator.outcomes import CheckOutcome, failed, passed
 DEFAULT_MODE = "normalized"
 DEFAULT_THRESHOLD = 0.5
 """For chrf, where the check names none (C-21)."""
+LONG = 20_000
+"""Characters from which chrF is counted in little memory, to the same score."""
 
 Scorer = Callable[[str, str], float]
 """(response, reference) -> 0..1."""
@@ -72,6 +74,10 @@ def chrf(response: str, reference: str) -> float:
     >>> chrf("the cat", "the cat")
     1.0
     """
+    if max(len(response), len(reference)) > LONG:
+        from orchestrator.checks.chrf import similarity
+
+        return similarity(response, reference)
     from sacrebleu.metrics.chrf import CHRF  # slow to load: only when a check asks for it
 
     return cast(float, CHRF().sentence_score(response, [reference]).score) / 100
