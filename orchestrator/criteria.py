@@ -27,6 +27,8 @@ def line_of(check: Check) -> str:
 
     >>> line_of({"kind": "must_contain_any", "values": ["sorry", "apologies"]})
     'The response contains at least one of: "sorry", "apologies".'
+    >>> line_of({"kind": "must_not_contain", "values": ["eval("], "subject": "patch"})
+    'The lines that the change adds contain none of: "eval(".'
     >>> line_of({"kind": "regex", "patterns": ["x"], "flags": "i"})
     ''
     """
@@ -38,16 +40,17 @@ def line_of(check: Check) -> str:
 
 
 def _contains(check: Check) -> str:
-    return f"The response contains at least one of: {_listed(check)}."
+    return f"{_subject(check)} at least one of: {_listed(check)}."
 
 
 def _avoids(check: Check) -> str:
-    return f"The response contains none of: {_listed(check)}."
+    return f"{_subject(check)} none of: {_listed(check)}."
 
 
 def _target(check: Check) -> str:
     """The path alone: the reference text is the answer."""
-    return f"The response agrees with the reference answer kept at {check.get('reference_path', '?')}."
+    what = _subject(check, "agrees", "agree")
+    return f"{what} with the reference answer kept at {check.get('reference_path', '?')}."
 
 
 def _command(check: Check) -> str:
@@ -71,6 +74,19 @@ _STOCK: Mapping[str, Callable[[Check], str]] = {
     "command": _command,
     "score_delta": _delta,
 }
+
+
+def _subject(check: Check, one: str = "contains", many: str = "contain") -> str:
+    """What the check looks at, and the verb that goes with it."""
+    subject = check.get("subject", "response")
+    if isinstance(subject, Mapping):
+        return f"The file {subject.get('file', '?')} {one}"
+    if subject == "patch":
+        return f"The lines that the change adds {many}"
+    return f"The {_SUBJECTS.get(str(subject), 'response')} {one}"
+
+
+_SUBJECTS = {"patch_text": "patch", "transcript": "transcript"}
 
 
 def _listed(check: Check) -> str:

@@ -48,8 +48,10 @@ def of(
             files = {name: digest(benchmark.root / path) for name, path in _files(task)}
             if isinstance(task.source, GitSource):
                 files["source"] = commit(benchmark.root / task.source.url, task.source.ref)
-            rubrics = _json(_rubrics(task.rubric_ref, resolve))
-            by_task[task.id] = {**shared, **files, "rubrics": rubrics}
+            rubrics = _rubrics(task.rubric_ref, resolve)
+            if any(_names_schemas(rubric) for rubric in rubrics.values()):
+                files["schemas"] = digest(benchmark.root / "schemas")
+            by_task[task.id] = {**shared, **files, "rubrics": _json(rubrics)}
         return {**by_task[task.id], "agent": agents[agent].fingerprint(task)}
 
     return inputs
@@ -130,6 +132,11 @@ def _rubrics(ref: str | None, resolve: Resolve) -> dict[str, Any]:
         if rubric is not None:
             waiting += (v for check in rubric.checks for v in check.values() if _is_ref(v))
     return found
+
+
+def _names_schemas(rubric: Mapping[str, Any] | None) -> bool:
+    """Whether a check of it reads a file of the benchmark's `schemas`."""
+    return rubric is not None and any("schema_ref" in check for check in rubric["checks"])
 
 
 def _is_ref(value: Any) -> bool:

@@ -51,7 +51,8 @@ def run(job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:
     with note.phase("grade"):
         note.touched(graded.touched_protected)
         judge = tools.judge(state, graded, deadline, note)
-        verdict = _verdict(task, report, note, tools, Context(task.row, judge, report.trajectory))
+        context = Context(task.row, judge, report.trajectory, tools.benchmark.root)
+        verdict = _verdict(task, report, note, tools, context)
     return conclude(note, verdict, empty=change.empty and judge.asked)
 
 
@@ -88,7 +89,8 @@ def _answer_only(task: Task, job: TrialJob, note: Notebook, tools: Tools) -> Tri
     report, _ = _brought(agent, task, None)
     note.keep_report(report)
     with note.phase("grade"):
-        verdict = _verdict(task, report, note, tools, Context(task.row, None, report.trajectory))
+        context = Context(task.row, None, report.trajectory, tools.benchmark.root)
+        verdict = _verdict(task, report, note, tools, context)
     return conclude(note, verdict, empty=False)
 
 

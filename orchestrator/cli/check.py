@@ -57,10 +57,11 @@ def grade(
     """The verdict, and every warning about it. Raises AuthoringError."""
     from orchestrator.cli.given import beside, schemas
     from orchestrator.cli.rubric.places import locate
+    from orchestrator.contract import Context
     from orchestrator.grading import evaluate
     from orchestrator.loading import load_rubric
     from orchestrator.plugins import Registry
-    from orchestrator.rubrics import RubricStore
+    from orchestrator.rubrics import FOLDER, RubricStore
 
     registry = Registry.load()
     schema = schemas(registry)
@@ -68,7 +69,9 @@ def grade(
     loaded = load_rubric(rubric, schema)
     row, ref = _question(task)
     store = RubricStore.load(rubrics, schema) if rubrics else beside(rubric, schema)
-    verdict = evaluate(loaded, response, row, registry.executors, store.resolve, executors)
+    folder = rubric.resolve().parent
+    context = Context(row, root=folder.parent if folder.name == FOLDER else folder)
+    verdict = evaluate(loaded, response, context, registry.executors, store.resolve, executors)
     warnings = [*verdict.warnings, *map(str, store.warnings() if rubrics else ())]
     if ref is not None and ref != loaded.ref:
         warnings.append(f"{task}: its rubric_ref is {ref}, but {loaded.ref} was asked for and decides")
