@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 
 from sandboxes import roomfs
 from sandboxes.roomfs import FILE, FOLDER, LARGEST_FILE, LINK, PROGRAM, UnfitFile
 from sandboxes.spec import MIB, Entry
 
+LARGEST_TREE = 4096 * MIB
+"""Bytes of file contents that one export may take through this machine's temporary folder."""
+LONGEST_NAME = 3300
+"""Bytes of a path: an engine names files by its own paths, which are longer, and passes over what is beyond
+the kernel's 4095."""
 _IN_MEMORY = 16 * MIB
 
 
@@ -49,41 +55,85 @@ def pack(entries: Iterable[Packed]) -> IO[bytes]:
 def unpack(chunks: Iterable[bytes]) -> Iterator[Entry]:
     """The entries of an engine's tar of one folder, that folder's own name taken off, in byte order.
 
-    Goes through a temporary file on this machine. Raises UnfitFile for a file that is too large.
+    Contents wait in a temporary file on this machine for their turn. Raises UnfitFile for a file or a tree
+    that is too large and for paths so long that the engine may have left out what lies below them.
     """
     with tempfile.TemporaryFile() as file:
-        for chunk in chunks:
-            file.write(chunk)
-        file.seek(0)
-        with tarfile.open(fileobj=file, errors="surrogateescape") as tar:
-            yield from _sorted(tar, {os.fsencode(member.name): member for member in tar})
+        # a stream is judged member by member: a sparse file of a terabyte must not be taken first
+        with tarfile.open(
+            fileobj=io.BufferedReader(_Reader(chunks), 1 << 16), mode="r|", errors="surrogateescape"
+        ) as tar:
+            members = {kept.name: kept for kept in _taken(tar, file)}
+        yield from _sorted(members, file)
 
 
-def _sorted(tar: tarfile.TarFile, members: dict[bytes, tarfile.TarInfo]) -> Iterator[Entry]:
-    kept = [(name, member) for name, member in members.items() if b"/" in name and _wanted(member)]
-    parents = {name.rpartition(b"/")[0] for name, _ in kept}
-    for name, member in sorted(kept, key=lambda item: item[0]):
-        path = name.partition(b"/")[2]
+@dataclass(frozen=True)
+class _Member:
+    name: bytes
+    mode: int
+    at: int = 0
+    size: int = 0
+    link: bytes = b""
+
+
+class _Reader(io.RawIOBase):
+    """Chunks as a file that can only be read on."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._left:
+            self._left = memoryview(next(self._chunks, b""))
+        size = min(len(buffer), len(self._left))
+        buffer[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size
+
+
+def _taken(tar: tarfile.TarFile, file: IO[bytes]) -> Iterator[_Member]:
+    for member in tar:
+        name = os.fsencode(member.name)
+        if len(name) > LONGEST_NAME:
+            raise UnfitFile("folders are nested deeper than an engine can be trusted to follow")
         if member.isdir():
+            yield _Member(name, FOLDER)
+        elif member.issym() or member.islnk():
+            yield _Member(name, LINK if member.issym() else FILE, link=os.fsencode(member.linkname))
+        elif member.isreg():
+            yield _kept(tar, member, name, file)
+
+
+def _kept(tar: tarfile.TarFile, member: tarfile.TarInfo, name: bytes, file: IO[bytes]) -> _Member:
+    at = file.tell()
+    if member.size > LARGEST_FILE:
+        raise UnfitFile(f"{name!r} has {member.size} bytes; at most {LARGEST_FILE} can be taken out")
+    if at + member.size > LARGEST_TREE:
+        raise UnfitFile(f"more than {LARGEST_TREE} bytes of files cannot be taken out")
+    content = tar.extractfile(member)
+    if content is not None:
+        shutil.copyfileobj(content, file)
+    return _Member(name, PROGRAM if member.mode & 0o100 else FILE, at, member.size)
+
+
+def _sorted(members: dict[bytes, _Member], file: IO[bytes]) -> Iterator[Entry]:
+    inner = {name: member for name, member in members.items() if b"/" in name}
+    parents = {name.rpartition(b"/")[0] for name in inner}
+    for name in sorted(inner):
+        member, path = inner[name], name.partition(b"/")[2]
+        if member.mode == FOLDER:
             if name not in parents:
                 yield Entry(path, FOLDER)
-        elif member.issym():
-            yield Entry(path, LINK, os.fsencode(member.linkname))
+        elif member.mode == LINK:
+            yield Entry(path, LINK, member.link)
         else:
-            yield _file(
-                tar, path, members[os.fsencode(member.linkname)] if member.islnk() else member, member.mode
-            )
-
-
-def _file(tar: tarfile.TarFile, path: bytes, member: tarfile.TarInfo, mode: int) -> Entry:
-    if member.size > LARGEST_FILE:
-        raise UnfitFile(f"{path!r} has {member.size} bytes; at most {LARGEST_FILE} can be taken out")
-    content = tar.extractfile(member)
-    return Entry(path, PROGRAM if mode & 0o100 else FILE, content.read() if content else b"")
-
-
-def _wanted(member: tarfile.TarInfo) -> bool:
-    return member.isdir() or member.issym() or member.isreg() or member.islnk()
+            first = members[member.link] if member.link else member
+            file.seek(first.at)
+            yield Entry(path, first.mode, file.read(first.size))
 
 
 def absolute(target: str, path: bytes) -> bytes:

@@ -154,18 +154,17 @@ class Engine:
 
     @contextmanager
     def get_archive(self, container: str, path: str) -> Iterator[Iterable[bytes] | None]:
-        """The tar of what is at `path`, in chunks; None when nothing is there."""
-        stream = None
+        """The tar of what is at `path`, in chunks; None when nothing is there. Raises SandboxLost."""
         with self._asking("reading files", SandboxLost) as client:
             try:
                 stream, _ = client.get_archive(container, path)
             except NotFound:
-                pass
-            try:
-                yield stream
-            finally:
-                if stream is not None:
-                    stream.close()
+                stream = None
+        try:
+            yield None if stream is None else _translated_chunks(stream)
+        finally:
+            if stream is not None:
+                stream.close()
 
     def stat(self, container: str, path: str | bytes) -> Mapping[str, Any] | None:
         """Name, mode (Go's bits) and size of what is at `path`, its last link not followed; or None."""
@@ -245,6 +244,16 @@ class Engine:
 
 class _NotRunning(SandboxLost):
     """The engine will not kill or remove what has ended already."""
+
+
+def _translated_chunks(stream: Iterable[bytes]) -> Iterator[bytes]:
+    chunks = iter(stream)
+    while True:
+        with translated("reading files"):
+            chunk = next(chunks, None)
+        if chunk is None:
+            return
+        yield chunk
 
 
 def _tagged(ref: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ def translated(doing: str, otherwise: type[SandboxError] = SandboxLost) -> Itera
         raise EngineGone(
             f"the container engine does not answer while {doing}: {_first_line(error)}"
         ) from error
-    except ValueError as error:  # an answer that is no JSON: something else listens there, or it broke off
+    except json.JSONDecodeError as error:  # something else listens there, or the answer broke off
         raise EngineGone(f"the container engine gave no readable answer while {doing}: {error}") from error
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import tarfile
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sandboxes.docker.archive import Packed, absolute, pack, unpack
+from sandboxes.roomfs import UnfitFile
 from sandboxes.spec import Entry
 
 NAMES = st.binary(min_size=1, max_size=12).filter(
@@ -67,3 +69,21 @@ def test_pipes_are_left_out_and_hard_links_carry_their_bytes() -> None:
 def test_paths_that_lead_out_are_refused(path: bytes) -> None:
     with pytest.raises(ValueError, match="not a plain"):
         absolute("/workspace", path)
+
+
+def test_a_sparse_file_of_a_terabyte_is_refused_at_its_header() -> None:
+    huge = tarfile.TarInfo("w/huge")
+    huge.size = 1 << 40
+
+    def endless() -> Iterator[bytes]:
+        yield huge.tobuf()
+        yield bytes(1 << 17)
+        raise AssertionError("its contents were asked for")
+
+    with pytest.raises(UnfitFile, match="huge"):
+        list(unpack(endless()))
+
+
+def test_paths_an_engine_may_have_cut_short_are_refused() -> None:
+    with pack([Packed(b"/w/" + b"d/" * 1700 + b"x", 0o040000, 0)]) as tar, pytest.raises(UnfitFile):
+        list(unpack([tar.read()]))

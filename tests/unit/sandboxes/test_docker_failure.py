@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import docker.errors
 import pytest
 import requests
@@ -36,7 +38,7 @@ def answer(status: int, said: str) -> docker.errors.APIError:
         FileNotFoundError(2, "no socket"),
         PermissionError(13, "not in the group"),
         docker.errors.DockerException("cannot fetch the version"),
-        ValueError("no JSON"),
+        json.JSONDecodeError("no JSON", "", 0),
     ],
 )
 def test_an_engine_that_does_not_answer_is_gone(silence: Exception) -> None:
@@ -80,8 +82,8 @@ def test_our_own_errors_pass_untouched(ours: SandboxError) -> None:
 
 
 def test_a_bug_of_ours_is_not_dressed_up_as_infrastructure() -> None:
-    with pytest.raises(KeyError), translated("looking"):
-        raise KeyError("x")
+    with pytest.raises(ValueError), translated("looking"):
+        raise ValueError("x")
 
 
 def test_a_socket_that_is_not_there_is_an_engine_gone() -> None:
