@@ -42,11 +42,6 @@ def hold(layer: Layer) -> Held:
     return held
 
 
-def is_held(layer: Layer) -> bool:
-    """Whether the layer is on disk already; its entries will not be asked for again then."""
-    return _complete(_held(layer).root).exists()
-
-
 def _held(layer: Layer) -> Held:
     parts = roomfs.parts_of(layer.target)
     if not parts:
