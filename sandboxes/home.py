@@ -12,12 +12,16 @@ from sandboxes.spec import Owner
 
 def home() -> Path:
     """The folder for caches and state: $PROCTOR_HOME, else ~/.cache/proctor. Made when missing (0700)."""
-    chosen = os.environ.get("PROCTOR_HOME")
-    folder = Path(chosen) if chosen else Path.home() / ".cache" / "proctor"
-    folder = folder.absolute()
+    folder = chosen()
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
+
+
+def chosen() -> Path:
+    """The same folder, whether it is there or not."""
+    asked = os.environ.get("PROCTOR_HOME")
+    return (Path(asked) if asked else Path.home() / ".cache" / "proctor").absolute()
 
 
 def rooms(owner: Owner) -> Path:

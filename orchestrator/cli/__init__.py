@@ -6,6 +6,7 @@ Command modules import nothing heavy at their top, so that `proctor --help` answ
 from __future__ import annotations
 
 import io
+import os
 import sys
 from importlib import import_module
 from typing import Annotated
@@ -62,7 +63,19 @@ def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script: run one command and exit with its code."""
     from orchestrator.cli.ending import finish
 
+    _fill_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter is no reason to stop
             stream.reconfigure(errors="backslashreplace")
     sys.exit(finish(build(), arguments))
+
+
+def _fill_streams() -> None:
+    """Where somebody closed standard input, output or error (`>&-`), put nothing there: else the next file
+    that is opened gets its number, and what is printed lands in it."""
+    while (spare := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(spare)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 kept open

@@ -20,6 +20,8 @@ def finish(app: typer.Typer, arguments: Sequence[str] | None = None) -> int:
     except typer.Exit as leave:
         return leave.exit_code
     except SystemExit as leave:
+        if isinstance(leave.__context__, BrokenPipeError):  # the libraries below turn it into a bare 1
+            return _told(leave.__context__)
         return leave.code if isinstance(leave.code, int) else EXIT_OK
     except BaseException as error:
         return _told(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ def choose(kinds: Kinds, asked: str | None, owner: Owner, *, allow_unlimited: bo
     from orchestrator.errors import AuthoringError
     from sandboxes.errors import EngineGone
 
+    if shutil.which("git") is None:
+        raise EngineGone("git is not installed, and every task needs it; install git (apt-get install git)")
     if asked is not None and asked not in kinds:
         raise AuthoringError(f'there is no sandbox "{asked}"; known: {", ".join(sorted(kinds))}')
     problems = []

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from orchestrator.errors import (
     EXIT_AUTHOR,
-    EXIT_FAILED,
     EXIT_HARNESS,
     EXIT_INFRASTRUCTURE,
     EXIT_INTERRUPTED,
@@ -35,6 +34,8 @@ USERS_FILES = frozenset(
     )
 )
 """A file error that whoever typed the command can mend; others (a full disk) are the machine's."""
+EXIT_PIPE = 141
+"""What a shell calls a program that SIGPIPE ended: no verdict, so none of the owners' codes."""
 MACHINES = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE))
 """Trouble of the machine even where no file is named."""
 
@@ -76,13 +77,28 @@ def quiet_pipe() -> int:
     """The reader of our output has gone (`proctor ... | head`): no noise, and no second error at exit."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
-    return EXIT_FAILED
+    return EXIT_PIPE
 
 
 def file_trouble(error: OSError) -> int:
     name = "cannot write" if error.filename is None else os.fsdecode(error.filename)
-    say(f"{name}: {(error.strerror or str(error)).lower()}")
+    said = f"{name}: {(error.strerror or str(error)).lower()}"
+    if error.filename is not None and error.errno in USERS_FILES and _of_home(Path(name)):
+        say(f"{said}; set PROCTOR_HOME to a folder you may write")
+        return EXIT_INFRASTRUCTURE
+    say(said)
     return EXIT_AUTHOR if error.errno in USERS_FILES else EXIT_INFRASTRUCTURE
+
+
+def _of_home(path: Path) -> bool:
+    """Whether `path` is proctor's home, lies in it, or stands in its way."""
+    from sandboxes.home import chosen
+
+    try:
+        home = chosen()
+    except RuntimeError:  # nobody's home folder is known
+        return False
+    return path.is_absolute() and (path.is_relative_to(home) or home.is_relative_to(path))
 
 
 def our_own(error: BaseException) -> int:

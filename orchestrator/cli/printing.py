@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+SHORT = 12
+"""Letters of a cell that is never cut."""
 PLAIN_WIDTH = 10_000
 """Lines are not folded when nobody looks at them on a screen."""
 
@@ -41,7 +43,7 @@ def table(*columns: str, terminal: bool, folding: str = "", right: frozenset[str
         made.add_column(
             column,
             no_wrap=column != folding or not terminal,
-            overflow="fold",
+            overflow="fold" if column == folding else "ellipsis",
             justify="right" if column in right else "left",
         )
     return made
@@ -50,12 +52,28 @@ def table(*columns: str, terminal: bool, folding: str = "", right: frozenset[str
 def draw(out: Console, drawn: Table) -> None:
     """Print a table; where there is no terminal, without the blanks at the ends of its lines."""
     if out.is_terminal:
+        fit(out, drawn)
         out.print(drawn)
         return
     with out.capture() as captured:
         out.print(drawn)
     for line in captured.get().splitlines():
         print(line.rstrip(), file=out.file)
+
+
+def fit(out: Console, drawn: Table) -> None:
+    """Where a table of single lines is wider than the terminal, long names give way, not numbers."""
+    from rich.measure import Measurement
+
+    if not all(column.no_wrap for column in drawn.columns):
+        return
+    widths = [max(len(str(cell)) for cell in (c.header, *c.cells)) for c in drawn.columns]
+    wanted = Measurement.get(out, out.options.update(max_width=PLAIN_WIDTH), drawn).maximum
+    for _ in range(wanted - out.width):
+        longest = widths.index(max(widths))
+        if widths[longest] > SHORT:
+            widths[longest] -= 1
+            drawn.columns[longest].max_width = widths[longest]
 
 
 def json_out(document: Any, *, indent: int | None = 2) -> None:

@@ -7,26 +7,33 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from orchestrator.cli import words
-from orchestrator.cli.printing import console, draw, table
+from orchestrator.cli.printing import console, draw, fit, table
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from orchestrator.report import Report, Row
 
 GRADED = ("passed", "failed")
+REASON_WIDTH = 40
+"""A column narrower than this is no place for sentences."""
+AGENT_WIDTH = 40
+"""Letters of an agent's name in a table."""
+HEAD_LINES = 3
+"""Lines of a drawn table before its first row."""
 
 
 def print_report(report: Report, folder: str) -> None:
     """The whole report on stdout: trials, totals by agent, notes, the next command."""
     out = console()
     out.print(f"{words.safe(report.benchmark)} {report.benchmark_version}: {headline(report)}", markup=False)
-    draw(out, trials(report, out.is_terminal))
+    draw_trials(out, report)
     if len(report.agents) > 1 or report.planned > len(report.agents):
         draw(out, agents(report, out.is_terminal))
     for line in notes(report, folder):
-        out.print(line, markup=False)
+        out.print(line, markup=False, soft_wrap=True)
 
 
 def headline(report: Report) -> str:
@@ -38,22 +45,50 @@ def headline(report: Report) -> str:
     return f"{report.planned} trial{'s' * (report.planned != 1)}: " + (", ".join(told) or "none")
 
 
-def trials(report: Report, terminal: bool) -> Table:
-    """Task x agent, with the reason of each."""
+def draw_trials(out: Console, report: Report) -> None:
+    """Task x agent, and the reason of each: in a column of its own where that is wide enough to read, else
+    below each line."""
+    from rich.measure import Measurement
+
+    bare = trials(report, out.is_terminal, reasons=False)
+    if not out.is_terminal or out.width - Measurement.get(out, out.options, bare).maximum >= REASON_WIDTH:
+        draw(out, trials(report, out.is_terminal))
+        return
+    from rich.padding import Padding
+    from rich.text import Text
+
+    fit(out, bare)
+    rows = iter(in_order(report))
+    for n, line in enumerate(out.render_lines(bare, pad=False)):
+        out.print(Text.assemble(*((s.text, s.style or "") for s in line)), no_wrap=True, overflow="ellipsis")
+        row = next(rows, None) if n >= HEAD_LINES else None
+        if row is not None:
+            out.print(Padding(Text(_reason(row), style="dim"), (0, 1, 0, 3)))
+
+
+def trials(report: Report, terminal: bool, *, reasons: bool = True) -> Table:
+    """Task x agent, a line each."""
     repeated = any(row.repeat > 1 for row in report.rows)
-    columns = ["task", "agent", *(["repeat"] if repeated else []), "status", "score", "time", "reason"]
+    columns = ["task", "agent", *(["repeat"] if repeated else []), "status", "score", "time"]
+    columns += ["reason"] if reasons else []
     made = table(*columns, terminal=terminal, folding="reason", right=frozenset(("score", "time", "repeat")))
     called = short_names(line.agent for line in report.agents)
-    order = {task: n for n, task in enumerate(dict.fromkeys(row.task for row in report.rows))}
     above = ""
-    for row in sorted(report.rows, key=lambda row: order[row.task]):
+    for row in in_order(report):
         again = terminal and row.task == above
         above = row.task
         cells: list[str | Text] = ["" if again else words.safe(row.task), called[row.agent]]
         if repeated:
             cells.append(str(row.repeat))
-        made.add_row(*map(_text, cells), status(row.status), *map(_text, _facts(row, terminal)))
+        facts = [*_facts(row), _reason(row)] if reasons else _facts(row)
+        made.add_row(*map(_text, cells), status(row.status), *map(_text, facts))
     return made
+
+
+def in_order(report: Report) -> list[Row]:
+    """The rows of one task together, tasks as they were planned."""
+    order = {task: n for n, task in enumerate(dict.fromkeys(row.task for row in report.rows))}
+    return sorted(report.rows, key=lambda row: order[row.task])
 
 
 def agents(report: Report, terminal: bool) -> Table:
@@ -104,20 +139,30 @@ def notes(report: Report, folder: str) -> list[str]:
 
 
 def short_names(agents: Iterable[str]) -> dict[str, str]:
-    """Agent -> what a table calls it: without the folders of a file, unless two would look alike.
+    """Agent -> what a table calls it: a file without its folders, a command as one short line. Names that
+    would look alike are told apart.
 
     >>> short_names(["gold", "predictions:a/b/c.jsonl"])["predictions:a/b/c.jsonl"]
     'predictions:c.jsonl'
+    >>> list(short_names(["command:a\\nb", "command:a b"]).values())
+    ['command:a b (1)', 'command:a b (2)']
     """
-    specs = list(agents)
-    short = {spec: _without_folders(spec) for spec in specs}
-    taken = Counter(short.values())
-    return {spec: words.safe(name if taken[name] == 1 else spec) for spec, name in short.items()}
+    short = {spec: _short(spec) for spec in agents}
+    taken, met = Counter(short.values()), Counter[str]()
+    called = {}
+    for spec, name in short.items():
+        met[name] += 1
+        if taken[name] > 1:
+            name = spec if spec.startswith("predictions:") else f"{name} ({met[name]})"
+        called[spec] = words.safe(name)
+    return called
 
 
-def _without_folders(spec: str) -> str:
+def _short(spec: str) -> str:
     name, colon, arg = spec.partition(":")
-    return name + colon + arg.rstrip("/").rpartition("/")[2] if name == "predictions" else spec
+    if name == "predictions":
+        arg = arg.rstrip("/").rpartition("/")[2]
+    return words.shorten(" ".join(f"{name}{colon}{arg}".split()), AGENT_WIDTH)
 
 
 def status(name: str) -> Text:
@@ -128,10 +173,13 @@ def status(name: str) -> Text:
     return Text(f"{words.mark(name)} {word.text}", style=word.style)
 
 
-def _facts(row: Row, terminal: bool) -> list[str]:
-    took = words.seconds(row.seconds) if row.attempts else "-"
+def _facts(row: Row) -> list[str]:
+    return [words.score(row.score), words.seconds(row.seconds) if row.attempts else "-"]
+
+
+def _reason(row: Row) -> str:
     again = f" (attempt {row.attempts})" if row.attempts > 1 else ""
-    return [words.score(row.score), took, words.safe(words.brief(row.reason, 160)) + again]
+    return words.safe(words.brief(row.reason, 160)) + again
 
 
 def _text(cell: str | Text) -> Text:

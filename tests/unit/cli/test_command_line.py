@@ -74,6 +74,30 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("asked", ["--help", "schema rubric"])
+def test_a_reader_that_never_read_is_told_as_no_verdict(asked: str) -> None:
+    shell = f"set -o pipefail; '{PROCTOR}' {asked} | exec 0<&-"
+
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_closed_streams_are_no_trouble() -> None:
+    shell = f"'{PROCTOR}' schema rubric <&- >&- 2>&-"
+
+    assert subprocess.run(["bash", "-c", shell], check=False).returncode == 0
+
+
+def test_without_git_nothing_starts_and_it_is_said_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    assert call("run", "quickstart", "--agent", "gold", "--tasks", "csv_quotes") == 3
+    assert "install git" in capsys.readouterr().err
+
+
 def test_output_is_utf_8_whatever_the_locale_says(tmp_path: Path) -> None:
     (tmp_path / "r.yaml").write_text(
         'id: r\nversion: "1.0"\nchecks: [{kind: must_contain_any, id: c, values: ["é"]}]\n'

@@ -41,6 +41,18 @@ def test_a_missing_file_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err == "proctor: answer.txt: no such file or directory\n"
 
 
+@pytest.mark.parametrize("path", ["there", "there/rooms", "."])
+def test_a_home_that_cannot_be_used_is_the_machines_and_says_what_to_set(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "there"))
+
+    code = tell(PermissionError(errno.EACCES, "Permission denied", str(tmp_path / path)))
+
+    assert code == 3
+    assert "set PROCTOR_HOME to a folder you may write" in capsys.readouterr().err
+
+
 def test_a_full_disk_is_the_machines(capsys: pytest.CaptureFixture[str]) -> None:
     assert tell(OSError(errno.ENOSPC, "No space left on device", "records.jsonl")) == 3
 

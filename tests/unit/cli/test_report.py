@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 
+import pytest
+from rich.console import Console
+
+from orchestrator.cli import tables
 from orchestrator.documents.record import TrialRecord
 from orchestrator.errors import EXIT_FAILED, EXIT_HARNESS, EXIT_INFRASTRUCTURE, EXIT_OK
 from orchestrator.plan import Plan
-from orchestrator.report import as_json, summarise
+from orchestrator.report import Report, as_json, summarise
 
 MakePlan = Callable[..., Plan]
 MakeRecord = Callable[..., TrialRecord]
@@ -106,3 +111,38 @@ def test_the_json_names_each_trial_and_its_fate(make_plan: MakePlan, make_record
     assert wanted.items() <= trial.items()
     assert trial["reason"] == "because it passed"
     assert document["counts"]["planned"] == 1
+
+
+LONG = "predictions:benchmarks/quickstart/candidates/wrong_fix.jsonl"
+
+
+def screen(report: Report, monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
+    """What `print_report` draws on a terminal `width` columns wide."""
+    seen = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=width, highlight=False)
+    monkeypatch.setattr(tables, "console", lambda: seen)
+    tables.print_report(report, "runs/r")
+    return seen.file.getvalue().splitlines()  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_reason_is_readable_however_narrow_the_terminal_is(
+    make_plan: MakePlan, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    plan = make_plan(["fewer_comparisons"], ["gold", LONG])
+    records = [make_record(job, "failed", reason="tests: exit code 1 (1 of 6)") for job in plan.trials]
+
+    lines = screen(summarise(records, plan), monkeypatch, width)
+
+    assert sum("tests: exit code 1 (1 of 6)" in line for line in lines) == 2
+    assert sum("failed " in line and "0.50s" in line for line in lines) == 2
+    assert max(map(len, lines)) <= width
+
+
+def test_a_script_of_many_lines_is_one_short_name_in_a_table() -> None:
+    script = "command:cd /workspace\n./first\n" + "x" * 100
+
+    first, second = tables.short_names([script + "a", script + "b"]).values()
+
+    assert first != second
+    assert "\n" not in first
+    assert len(first) <= tables.AGENT_WIDTH + 4
