@@ -1,13 +1,14 @@
 """Findings before against findings after, matched by what they are, not by where they stand (C-11).
 
-Identity is rule, path (renames followed), and the source line without white space; where the source is not
-at hand, the message. Equal findings pair by their lines' fate in the file's diff first, then in order.
-Whatever happens: before - fixed - gone + new == after.
+Identity is rule, path (renames followed), the source line without white space (where the source is not at
+hand, the message), and what the tool adds to it. Equal findings pair by their lines' fate in the file's diff
+first, then in order. Whatever happens: before - fixed - gone - suppressed + new == after.
 """
 
 from __future__ import annotations
 
 import difflib
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from orchestrator.analyzers.measurement import Finding
 
 LineMap = Callable[[str, int], int | None]
 """Old path and line -> that line's number in the new file; None when it is not there any more."""
+
+Hidden = Callable[[Finding], bool]
+"""Whether a finding that vanished only hides behind a new suppression."""
 
 DIFF_LINES = 20_000
 """Files with more lines than this are paired in order only: a diff of theirs would cost minutes."""
@@ -32,6 +36,8 @@ class Delta:
     """Same place or moved; see `moved`."""
     gone: tuple[Finding, ...] = ()
     """Gone with files that left the analysed set: never counted as fixed."""
+    suppressed: tuple[Finding, ...] = ()
+    """Gone behind a comment that tells the tool to look away: never counted as fixed."""
 
     @property
     def moved(self) -> tuple[tuple[Finding, Finding], ...]:
@@ -46,23 +52,36 @@ def compare(
     renames: Mapping[str, str] | None = None,
     left: Collection[str] = (),
     line_map: LineMap | None = None,
+    hidden: Hidden | None = None,
 ) -> Delta:
     """Match two runs. `renames` is old path -> new path; `left` are old paths that are not analysed any
-    more; `line_map` helps to tell equal findings of one file apart."""
+    more; `line_map` helps to tell equal findings of one file apart; `hidden` tells what only hides."""
     renames = renames or {}
     old = _grouped(before, renames)
     new = _grouped(after, {})
     pairs: list[tuple[Finding, Finding]] = []
     lost: list[Finding] = []
     fresh: list[Finding] = []
-    for key in {**old, **new}:
-        _pair(old.get(key, []), new.get(key, []), line_map, pairs, lost, fresh)
+    for key, olds in old.items():
+        news = new.pop(key, None)
+        if news is None:
+            lost += olds
+        else:
+            _pair(olds, news, line_map, pairs, lost, fresh)
+    for news in new.values():
+        fresh += news
     left = set(left)
+    lost.sort(key=_place)
+    gone = tuple(f for f in lost if f.path in left)
+    there = [f for f in lost if f.path not in left]
+    suppressed = tuple(f for f in there if hidden(f)) if hidden else ()
+    veiled = set(map(id, suppressed))
     return Delta(
-        fixed=tuple(sorted((f for f in lost if f.path not in left), key=_place)),
+        fixed=tuple(f for f in there if id(f) not in veiled) if veiled else tuple(there),
         new=tuple(sorted(fresh, key=_place)),
-        unchanged=tuple(sorted(pairs, key=lambda pair: _place(pair[1]))),
-        gone=tuple(sorted((f for f in lost if f.path in left), key=_place)),
+        unchanged=tuple(sorted(pairs, key=lambda pair: (pair[1].path, pair[1].line))),
+        gone=gone,
+        suppressed=suppressed,
     )
 
 
@@ -75,7 +94,7 @@ def line_map(texts: Mapping[str, tuple[bytes | None, bytes | None]]) -> LineMap:
         if path not in texts:
             return line
         if path not in known:
-            known[path] = _kept_lines(*texts[path])
+            known[path] = kept_lines(*texts[path])
         return known[path].get(line)
 
     return look_up
@@ -87,11 +106,20 @@ def squeezed(line: bytes) -> str:
 
 
 def _grouped(findings: Iterable[Finding], renames: Mapping[str, str]) -> dict[tuple[str, ...], list[Finding]]:
-    groups: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
-        path = renames.get(finding.path, finding.path)
-        what = ("message", finding.message) if finding.content is None else ("line", finding.content)
-        groups[(finding.rule, path, *what)].append(finding)
+        path = renames.get(finding.path, finding.path) if renames else finding.path
+        content = finding.content
+        key: tuple[str, ...]
+        if content is None:
+            key = (finding.rule, path, finding.key, finding.message, "")
+        else:
+            key = (finding.rule, path, finding.key, content)
+        group = groups.get(key)
+        if group is None:
+            groups[key] = [finding]
+        else:
+            group.append(finding)
     return groups
 
 
@@ -104,10 +132,6 @@ def _pair(
     fresh: list[Finding],
 ) -> None:
     """Pair equal findings: first those whose line went where the other stands, then in order."""
-    if not old or not new:
-        lost.extend(old)
-        fresh.extend(new)
-        return
     if line_map is not None and len(old) != len(new):
         old, new = _pair_by_line(old, new, line_map, pairs)
     old, new = sorted(old, key=_place), sorted(new, key=_place)
@@ -132,13 +156,26 @@ def _pair_by_line(
     return unmatched, [finding for group in waiting.values() for finding in group]
 
 
-def _kept_lines(old: bytes | None, new: bytes | None) -> dict[int, int]:
+def kept_lines(old: bytes | None, new: bytes | None) -> dict[int, int]:
+    """Old line number -> new line number, for lines that are in both (1-based, in order)."""
     a, b = (old or b"").splitlines(), (new or b"").splitlines()
     if max(len(a), len(b)) > DIFF_LINES:
         return {}
-    blocks = difflib.SequenceMatcher(None, a, b, autojunk=len(a) > 2000).get_matching_blocks()
-    return {m.a + i + 1: m.b + i + 1 for m in blocks for i in range(m.size)}
+    head = _common(a, b)
+    tail = _common(a[head:][::-1], b[head:][::-1])
+    inner = difflib.SequenceMatcher(
+        None, a[head : len(a) - tail], b[head : len(b) - tail], autojunk=len(a) > 500
+    )
+    kept = {n + 1: n + 1 for n in range(head)}
+    for match in inner.get_matching_blocks():
+        kept.update((head + match.a + i + 1, head + match.b + i + 1) for i in range(match.size))
+    kept.update((len(a) - n, len(b) - n) for n in range(tail - 1, -1, -1))
+    return kept
 
 
-def _place(finding: Finding) -> tuple[str, int, str]:
-    return finding.path, finding.line, finding.rule
+def _common(a: list[bytes], b: list[bytes]) -> int:
+    """How many items both begin with."""
+    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+_place = operator.attrgetter("path", "line", "rule")

@@ -11,30 +11,28 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from orchestrator.analyzers.source import bare_lines, comments
 from orchestrator.contract import ChangedFile
 
 PATTERNS = {
     "phpcs": re.compile(
-        r"phpcs:(?:ignoreFile|ignore|disable|set)\b|@codingStandards(?:IgnoreFile|IgnoreStart|IgnoreLine)\b"
-        r"|@codingStandardsChangeSetting\b",
+        r"phpcs:(?P<wide>ignoreFile|disable|set)\b|phpcs:ignore\b"
+        r"|@codingStandards(?P<wide2>IgnoreFile|IgnoreStart|ChangeSetting)\b|@codingStandardsIgnoreLine\b",
         re.IGNORECASE,
     ),
     "phpstan": re.compile(r"@phpstan-ignore(?:-next-line|-line)?\b", re.IGNORECASE),
+    "phpmd": re.compile(r"(?P<wide>@SuppressWarnings)\b", re.IGNORECASE),
+    "python": re.compile(
+        r"\b(?P<wide>(?:ruff|flake8)\s*:\s*noqa|ruff\s*:\s*(?:disable|file-ignore))\b|(?<![\w:])noqa\b|\bnosec\b"
+        r"|\btype\s*:\s*ignore\b|\bmypy\s*:\s*(?P<wide2>[\w-]+)"
+        r"|\bpylint\s*:\s*disable-next\b|\bpylint\s*:\s*(?P<wide3>skip-file|disable(?:-msg)?)\b",
+        re.IGNORECASE,
+    ),
+    "eslint": re.compile(
+        r"\b(?:eslint-disable-(?:next-)?line|(?P<wide>eslint-disable|eslint\s+[\w@/-]+\s*:))"
+    ),
 }
-"""Syntax name -> what it looks like inside a comment."""
-
-_PHP_TOKENS = re.compile(
-    rb"""
-      (?P<block> /\*.*?(?:\*/|\Z) )
-    | (?P<line>  (?://|\#(?!\[)) (?:(?!\?>)[^\r\n])* )
-    | (?P<close> \?> )
-    | (?P<heredoc> <<<[ \t]*(?P<quote>["']?)(?P<word>[A-Za-z_\x80-\xff][\w\x80-\xff]*)(?P=quote)\r?\n
-        .*? (?:^[ \t]*(?P=word)\b|\Z) )
-    | (?P<string> "(?:[^"\\]|\\.)*(?:"|\Z) | '(?:[^'\\]|\\.)*(?:'|\Z) | `(?:[^`\\]|\\.)*(?:`|\Z) )
-    """,
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
-)
-_PHP_OPENS = re.compile(rb"<\?(?:php\b|=|(?!xml))", re.IGNORECASE)
+"""Syntax name -> what it looks like inside a comment. A group named wide...: it reaches beyond a line."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +42,8 @@ class Suppression:
     path: str
     line: int
     text: str
+    wide: bool = False
+    """Reaches beyond its own or the next line: to a block, or to the whole file."""
 
 
 def added(changes: Iterable[ChangedFile], syntax: str) -> tuple[Suppression, ...]:
@@ -52,7 +52,7 @@ def added(changes: Iterable[ChangedFile], syntax: str) -> tuple[Suppression, ...
     for change in changes:
         if change.after is None:
             continue
-        known = Counter(s.text for s in find(change.path, change.before or b"", syntax))
+        known = Counter(s.text for s in find(change.old_path or change.path, change.before or b"", syntax))
         for suppression in find(change.path, change.after, syntax):
             if known[suppression.text] > 0:
                 known[suppression.text] -= 1
@@ -62,25 +62,17 @@ def added(changes: Iterable[ChangedFile], syntax: str) -> tuple[Suppression, ...
 
 
 def find(path: str, source: bytes, syntax: str) -> Iterator[Suppression]:
-    """Every suppression in one PHP file."""
-    for line, comment in php_comments(source):
+    """Every suppression in one file."""
+    for line, comment in comments(path, source):
         text = comment.decode("utf-8", "replace")
         for match in PATTERNS[syntax].finditer(text):
-            yield Suppression(path, line + text.count("\n", 0, match.start()), match[0])
+            at = line + text.count("\n", 0, match.start())
+            wide = any(match.groupdict().values()) or (
+                match[0].startswith("type") and _on_top(path, source, line)
+            )
+            yield Suppression(path, at, match[0], wide)
 
 
-def php_comments(source: bytes) -> Iterator[tuple[int, bytes]]:
-    """Comments of a PHP file with the line each begins on. Text outside `<?php ... ?>` is none."""
-    position, line, counted = 0, 1, 0
-    while (opening := _PHP_OPENS.search(source, position)) is not None:
-        position = opening.end()
-        while (token := _PHP_TOKENS.search(source, position)) is not None:
-            position = token.end()
-            if token.lastgroup == "close" or token["close"]:
-                break
-            if token["block"] or token["line"]:
-                line += source.count(b"\n", counted, token.start())
-                counted = token.start()
-                yield line, token[0]
-        else:
-            return
+def _on_top(path: str, source: bytes, line: int) -> bool:
+    """Whether a comment stands before all code: mypy takes it for the whole file then."""
+    return not any(bare_lines(path, source)[:line])

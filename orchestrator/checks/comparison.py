@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+import bisect
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from orchestrator.analyzers import Analyzer, Finding, Measurement
 from orchestrator.analyzers import delta as matching
+from orchestrator.analyzers.source import bare_lines
 from orchestrator.analyzers.suppressions import Suppression
 from orchestrator.analyzers.suppressions import added as added_suppressions
-from orchestrator.checks.causes import clip, printable
 from orchestrator.contract import ChangedFile
-
-ROWS_KEPT = 50
-"""Findings of each kind listed in an outcome."""
 
 
 @dataclass(frozen=True)
@@ -24,25 +23,36 @@ class Comparison:
     before: Measurement
     after: Measurement
     findings: matching.Delta | None
-    joined: int
-    """Findings in files that were not analysed before: they balance those gone with other files."""
-    suppressed: tuple[Suppression, ...]
-    hidden: int
-    """New suppressions that must be counted back."""
-    allow: frozenset[str]
-    """What the task lets pass: "suppressions", "deletions"."""
+    joined: float = 0.0
+    """Weight of findings in files that were not analysed before: they balance those gone with other files."""
+    suppressed: tuple[Suppression, ...] = ()
+    """Comments the change added that tell a tool to look away."""
+    hidden: float = 0.0
+    """What is counted back for them."""
+    allow: frozenset[str] = frozenset()
+    """What the task lets pass: "suppressions", "deletions", ..."""
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def gone(self) -> int:
-        """Findings counted back because their files left the analysed set."""
+    def gone(self) -> float:
+        """Counted back because files left the analysed set."""
         if self.findings is None or "deletions" in self.allow:
-            return 0
-        return max(0, len(self.findings.gone) - self.joined)
+            return 0.0
+        return max(0.0, self.weigh(self.findings.gone) - self.joined)
 
     @property
     def delta(self) -> float:
         # + 0.0 turns minus zero into zero.
         return self.after.improvement_over(self.before) - self.hidden - self.gone + 0.0
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Files that were analysed before and are not any more, by their old paths."""
+        return tuple(sorted({f.path for f in self.findings.gone})) if self.findings else ()
+
+    def weigh(self, findings: Iterable[Finding]) -> float:
+        """Together, each by the weight of its severity."""
+        return _weigh(findings, self.weights)
 
 
 def compare(
@@ -51,41 +61,126 @@ def compare(
     after: Measurement,
     changes: Collection[ChangedFile],
     allow: frozenset[str] = frozenset(),
+    weights: Mapping[str, float] | None = None,
 ) -> Comparison:
-    """`changes` is what lies between the two: renames, contents, and the comments it adds."""
-    findings, joined = None, 0
-    if before.findings is not None and after.findings is not None:
-        findings = _matched(before, after, changes)
-        joined = _joined(before, findings, changes)
-    syntax = getattr(analyzer, "suppresses", None)
+    """`changes` is what lies between the two: renames, contents, and the comments it adds. Both measurements
+    are weighed already."""
+    weights = weights or {}
+    syntax = getattr(analyzer, "suppresses", "")
     suppressed = added_suppressions(changes, syntax) if syntax else ()
-    defeated = getattr(analyzer, "sees_suppressed", False) or "suppressions" in allow
-    hidden = 0 if defeated else len(suppressed)
-    return Comparison(before, after, findings, joined, suppressed, hidden, allow)
+    obeyed = () if getattr(analyzer, "sees_suppressed", False) or "suppressions" in allow else suppressed
+    findings, joined = None, 0.0
+    if before.findings is not None and after.findings is not None:
+        findings = _matched(before, after, changes, obeyed)
+        joined = _weigh(_joined(before, findings, changes), weights)
+    hidden = _counted_back(findings, obeyed, changes, weights)
+    return Comparison(before, after, findings, joined, suppressed, hidden, allow, weights)
 
 
-def _joined(before: Measurement, findings: matching.Delta, changes: Collection[ChangedFile]) -> int:
+def _weigh(findings: Iterable[Finding], weights: Mapping[str, float]) -> float:
+    return math.fsum(weights.get(finding.severity, 1.0) for finding in findings)
+
+
+def _counted_back(
+    findings: matching.Delta | None,
+    obeyed: Collection[Suppression],
+    changes: Collection[ChangedFile],
+    weights: Mapping[str, float],
+) -> float:
+    """For each file the larger of two: what vanished behind its new suppressions, or one for each of them."""
+    old_paths = {c.path: c.old_path or c.path for c in changes}
+    back: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings.suppressed if findings else ():
+        back[finding.path].append(finding)
+    number: dict[str, int] = defaultdict(int)
+    for suppression in obeyed:
+        number[old_paths.get(suppression.path, suppression.path)] += 1
+    return math.fsum(max(n, _weigh(back[path], weights)) for path, n in number.items())
+
+
+def _joined(before: Measurement, findings: matching.Delta, changes: Collection[ChangedFile]) -> list[Finding]:
     if before.files is None:
-        return 0
+        return []
     renamed = {c.path for c in changes if c.status == "renamed" and c.old_path in before.files}
     known = before.files | renamed
-    return sum(finding.path not in known for finding in findings.new)
+    return [finding for finding in findings.new if finding.path not in known]
 
 
-def _matched(before: Measurement, after: Measurement, changes: Collection[ChangedFile]) -> matching.Delta:
+def _matched(
+    before: Measurement,
+    after: Measurement,
+    changes: Collection[ChangedFile],
+    obeyed: Collection[Suppression],
+) -> matching.Delta:
     renames = {c.old_path: c.path for c in changes if c.status == "renamed" and c.old_path is not None}
     old_side = {c.old_path or c.path: c.before for c in changes}
     new_side = {c.path: c.after for c in changes}
     left: set[str] = set()
     if before.files is not None and after.files is not None:
         left = {path for path in before.files if renames.get(path, path) not in after.files}
+    else:
+        left = {c.old_path or c.path for c in changes if c.after is None}
     return matching.compare(
         _with_content(before.findings or (), old_side),
         _with_content(after.findings or (), new_side),
         renames=renames,
         left=left,
         line_map=matching.line_map({c.old_path or c.path: (c.before, c.after) for c in changes}),
+        hidden=_hiding(obeyed, changes) if obeyed else None,
     )
+
+
+def _hiding(obeyed: Collection[Suppression], changes: Collection[ChangedFile]) -> Callable[[Finding], bool]:
+    """Tells which vanished findings lie behind a new suppression: where their line stood, or anywhere in the
+    file when the comment reaches that far."""
+    by_path: dict[str, list[Suppression]] = defaultdict(list)
+    for suppression in obeyed:
+        by_path[suppression.path].append(suppression)
+    veils = {c.old_path or c.path: _Veil.over(c, by_path[c.path]) for c in changes if c.path in by_path}
+
+    def hidden(finding: Finding) -> bool:
+        veil = veils.get(finding.path)
+        return veil is not None and veil.covers(finding.line)
+
+    return hidden
+
+
+@dataclass(frozen=True)
+class _Veil:
+    """The new suppressions of one file, and where its old lines are now."""
+
+    everything: bool
+    lines: frozenset[int] = frozenset()
+    """New lines they speak of."""
+    old: tuple[int, ...] = ()
+    """Old lines that are still there, in order."""
+    new: tuple[int, ...] = ()
+    """Where each of them stands now: in order, too."""
+    last: int = 0
+
+    @classmethod
+    def over(cls, change: ChangedFile, suppressions: Collection[Suppression]) -> _Veil:
+        if any(s.wide for s in suppressions):
+            return cls(True)
+        bare = bare_lines(change.path, change.after or b"")
+        lines = {s.line for s in suppressions}
+        for line in tuple(lines):
+            # A comment with no code beside it speaks of the next line that has some.
+            lines.add(next((n for n in range(line, len(bare) + 1) if bare[n - 1]), line))
+        kept = sorted(matching.kept_lines(change.before, change.after).items())
+        return cls(False, frozenset(lines), tuple(o for o, _ in kept), tuple(n for _, n in kept), len(bare))
+
+    def covers(self, line: int) -> bool:
+        """An old line that is still there is covered where it stands; one that was rewritten, anywhere
+        between its nearest old neighbours. A finding without a line is always covered."""
+        if self.everything or line <= 0:
+            return True
+        at = bisect.bisect_left(self.old, line)
+        if at < len(self.old) and self.old[at] == line:
+            return self.new[at] in self.lines
+        above = self.new[at - 1] if at else 0
+        below = self.new[at] if at < len(self.new) else self.last + 1
+        return any(above < n < below for n in self.lines)
 
 
 def _with_content(findings: tuple[Finding, ...], texts: Mapping[str, bytes | None]) -> list[Finding]:
@@ -93,71 +188,9 @@ def _with_content(findings: tuple[Finding, ...], texts: Mapping[str, bytes | Non
     lines = {path: text.splitlines() for path, text in texts.items() if text is not None}
     found = []
     for finding in findings:
-        source = lines.get(finding.path, [])
-        if 0 < finding.line <= len(source):
-            finding = replace(finding, content=matching.squeezed(source[finding.line - 1]))
+        source = lines.get(finding.path)
+        if source and 0 < finding.line <= len(source):
+            content = matching.squeezed(source[finding.line - 1])
+            finding = replace(finding, content=content)
         found.append(finding)
     return found
-
-
-def facts_of(compared: Comparison, minimum: float) -> dict[str, Any]:
-    """Everything behind the verdict, JSON-serialisable, tables bounded."""
-    facts: dict[str, Any] = {
-        "tool": compared.after.tool,
-        "tool_version": compared.after.tool_version,
-        "unit": compared.after.unit,
-        "higher_is_better": compared.after.higher_is_better,
-        "before": compared.before.value,
-        "after": compared.after.value,
-        "delta": compared.delta,
-        "min_delta": minimum,
-        "counts": {"before": dict(compared.before.counts), "after": dict(compared.after.counts)},
-        "allow": sorted(compared.allow),
-        "suppressed": [f"{printable(s.path)}:{s.line}: {s.text}" for s in compared.suppressed[:ROWS_KEPT]],
-        "counted_back": {"suppressions": compared.hidden, "files_left": compared.gone},
-        "measurement": compared.after.to_json(),
-    }
-    if compared.findings is not None:
-        found = compared.findings
-        facts |= {
-            "matched": {
-                "fixed": len(found.fixed),
-                "new": len(found.new),
-                "unchanged": len(found.unchanged),
-                "moved": len(found.moved),
-                "gone": len(found.gone),
-            },
-            "fixed": _rows(found.fixed),
-            "new": _rows(found.new),
-            "gone": _rows(found.gone),
-            "files_left": sorted({printable(f.path) for f in found.gone})[:ROWS_KEPT],
-        }
-    return facts
-
-
-def _rows(findings: tuple[Finding, ...]) -> list[list[Any]]:
-    return [
-        [printable(f.path), f.line, f.rule, f.severity, clip(printable(f.message), 200)]
-        for f in findings[:ROWS_KEPT]
-    ]
-
-
-def sentence(tool: str, compared: Comparison, minimum: float) -> str:
-    """The reason: both values, the delta, and what was counted back."""
-    text = (
-        f"{tool}: {_plain(compared.before.value)} {compared.after.unit} before, "
-        f"{_plain(compared.after.value)} after, delta {compared.delta:+.10g} (at least {_plain(minimum)})"
-    )
-    if compared.findings is not None:
-        found = compared.findings
-        text += f"; {len(found.fixed)} fixed, {len(found.new)} new, {len(found.unchanged)} unchanged"
-    if compared.gone:
-        text += f"; {compared.gone} counted back for files that are not analysed any more"
-    if compared.suppressed:
-        counted = "counted back" if compared.hidden else "not counted back"
-        text += f"; {len(compared.suppressed)} new suppressions, {counted}"
-    return text
-
-
-def _plain(value: float) -> str:
-    return f"{value:.10g}"

@@ -4,33 +4,30 @@ The scorer runs in a fresh room before the change and in a fresh room after it, 
 after room of its own: a guard runs the candidate's code, and what that leaves behind must not be measured.
 Where the guard runs a test runner we can read, its report must agree with its exit code, as for `command`.
 delta is always improvement. What was hidden, not mended, is counted back: new suppressions the tool cannot
-be told to ignore, and findings in files that left the analysed set. `metadata.allow` may list
-"suppressions" and "deletions" to loosen that; the outcome shows it.
+be told to ignore, and findings in files that left the analysed set; see `checks.guards` for proctor's own
+guards. Options in `metadata`, beside the analyzer's: `mode` (net, or no_new: no finding may be new),
+`weights` (a number for each severity; 1), `allow` and `forbid` (lists of guards).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import entry_points
 from typing import Any
 
-from orchestrator.analyzers import Analyzer, AnalyzerError, Measurement, OptionError
+from orchestrator.analyzers import Analyzer, OptionError
 from orchestrator.analyzers.measurement import is_number, option
-from orchestrator.checks.causes import cause_of, clip, last_words, printable
-from orchestrator.checks.comparison import Comparison, compare, facts_of, sentence
-from orchestrator.checks.missing import never_there
-from orchestrator.checks.runs import Question, quoted
-from orchestrator.contract import Check, Context, Judge, Step, StepResult
-from orchestrator.errors import TaskInvalid
-from orchestrator.evidence import UnknownProfile, describe
+from orchestrator.checks.causes import clip
+from orchestrator.checks.contest import Ask, Contest, Ruling
+from orchestrator.checks.delta_facts import facts_of, sentence
+from orchestrator.contract import Check, Context
+from orchestrator.evidence import UnknownProfile
 from orchestrator.outcomes import CheckOutcome, failed, passed, skipped
 from orchestrator.testreports import Reporter, built_in
 
-ALLOWANCES = ("suppressions", "deletions")
-TOLERANCE = 1e-9
-"""Relative: 0.3 - 0.1 meets 0.2."""
+ALLOWANCES = ("suppressions", "deletions", "parse", "code_lines")
+FORBIDDABLE = ("suppressions", "config")
 
 
 class ScoreDeltaExecutor:
@@ -57,11 +54,13 @@ class ScoreDeltaExecutor:
         if judge is None:
             return skipped(check, "score_delta needs the rooms of a task with an environment")
         try:
-            return _Contest(check, judge, self._ask(check), self._clock, self._reporters).outcome()
+            ask = self.ask(check)
+            return _outcome(check, ask, Contest(check, judge, ask, self._clock, self._reporters).ruling())
         except (OptionError, UnknownProfile) as mistake:
             return failed(check, str(mistake), cause="authoring")
 
-    def _ask(self, check: Check) -> _Ask:
+    def ask(self, check: Check) -> Ask:
+        """The check, parsed. Raises OptionError."""
         minimum = check.get("min_delta")
         if not is_number(minimum):
             raise OptionError(f"min_delta is {minimum!r}; it must be a finite number")
@@ -71,10 +70,19 @@ class ScoreDeltaExecutor:
         profile = check.get("sandbox")
         if profile is not None and not isinstance(profile, str):
             raise OptionError(f"sandbox is {profile!r}; it must be the name of a profile")
-        allow = option(check, "allow", ())
-        if not isinstance(allow, list | tuple) or not set(allow) <= set(ALLOWANCES):
-            raise OptionError(f"metadata.allow is {allow!r}; it may list {' and '.join(ALLOWANCES)}")
-        return _Ask(self._analyzer(check.get("tool")), float(minimum), guard, profile, frozenset(allow))
+        mode = option(check, "mode", "net")
+        if mode not in ("net", "no_new"):
+            raise OptionError(f"metadata.mode is {mode!r}; it must be net or no_new")
+        return Ask(
+            self._analyzer(check.get("tool")),
+            float(minimum),
+            guard,
+            profile,
+            _names(check, "allow", ALLOWANCES),
+            _names(check, "forbid", FORBIDDABLE),
+            mode,
+            _weights(check),
+        )
 
     def _analyzer(self, tool: Any) -> Analyzer:
         if self._analyzers is not None:
@@ -90,123 +98,31 @@ class ScoreDeltaExecutor:
         raise OptionError(f"tool is {tool!r}; installed analyzers: {', '.join(known) or 'none'}")
 
 
-@dataclass(frozen=True)
-class _Ask:
-    """One check, parsed."""
+def _outcome(check: Check, ask: Ask, ruling: Ruling) -> CheckOutcome:
+    facts = dict(ruling.facts)
+    if ruling.guards:
+        facts["guards"] = {guard.name: guard.to_json() for guard in ruling.guards}
+    reason = ruling.reason
+    if ruling.compared is not None:
+        facts |= facts_of(ruling.compared, ask.minimum, ask.mode)
+        said = sentence(ask.analyzer.name, ruling.compared, ask.minimum)
+        reason = f"{reason}; {said}" if reason else said
+    if not ruling.cause:
+        return passed(check, reason, ruling.score, **facts)
+    return failed(check, clip(reason, 1000), ruling.score, **facts, cause=ruling.cause)
 
-    analyzer: Analyzer
-    minimum: float
-    guard: str | None
-    profile: str | None
-    allow: frozenset[str]
+
+def _names(check: Check, name: str, known: tuple[str, ...]) -> frozenset[str]:
+    value = option(check, name, ())
+    if not isinstance(value, list | tuple) or not all(isinstance(v, str) and v in known for v in value):
+        raise OptionError(f"metadata.{name} is {value!r}; it may list {' and '.join(known)}")
+    return frozenset(value)
 
 
-@dataclass(frozen=True)
-class _Contest:
-    """One check on one trial's rooms."""
-
-    check: Check
-    judge: Judge
-    ask: _Ask
-    clock: Callable[[], datetime]
-    reporters: tuple[Reporter, ...]
-
-    def outcome(self) -> CheckOutcome:
-        steps = tuple(self.ask.analyzer.steps(self.check, self.judge.workdir))
-        touched = self._touched_config()
-        if touched:
-            return self._failed("config_changed", f"the change touches what steers the analyzer: {touched}")
-        before = self._baseline(steps)
-        guarded = self._guard()
-        if guarded is not None:
-            return guarded
-        results = self.judge.after(*steps, profile=self.ask.profile)
-        try:
-            after = self.ask.analyzer.read(self.check, self.judge.workdir, results)
-        except AnalyzerError as error:
-            return self._no_measurement(error, results, before)
-        after = replace(after, taken_at=self.clock().isoformat(timespec="seconds"))
-        if isinstance(before, Measurement):
-            mismatch = before.mismatch(after)
-            if mismatch:
-                raise TaskInvalid(f"the baseline cannot be compared with this run: {mismatch}")
-        else:
-            before = replace(after, value=before, counts={}, findings=None, files=None)
-        compared = compare(self.ask.analyzer, before, after, self.judge.changed(), self.ask.allow)
-        return self._settled(compared, results)
-
-    def _baseline(self, steps: tuple[Step, ...]) -> Measurement | float:
-        """Measured on the before state, a number, or a stored measurement (C-12)."""
-        baseline = self.check.get("baseline", "setup")
-        if is_number(baseline):
-            return float(baseline)
-        if isinstance(baseline, Mapping):
-            try:
-                return Measurement.from_json(baseline)
-            except (ValueError, TypeError) as problem:
-                raise OptionError(f"baseline is no stored measurement: {problem}") from None
-        if baseline not in ("setup", None):
-            raise OptionError(f"baseline is {baseline!r}; it must be setup, a number or a measurement")
-        results = self.judge.before(*steps, profile=self.ask.profile)
-        try:
-            return self.ask.analyzer.read(self.check, self.judge.workdir, results)
-        except AnalyzerError as error:
-            words = last_words(results[-1], lines=10, limit=2000)
-            raise TaskInvalid(
-                f"{self.ask.analyzer.name} gives no measurement of the before state: {printable(str(error))}",
-                evidence=words,
-            ) from None
-
-    def _guard(self) -> CheckOutcome | None:
-        if self.ask.guard is None:
-            return None
-        reporter = next((r for r in self.reporters if r.recognises(self.ask.guard)), None)
-        question = Question(self.judge, self.ask.guard, self.ask.profile, reporter)
-        after = question.after()
-        if tool := never_there(self.ask.guard, self.judge, after.result, lambda: question.before().result):
-            raise TaskInvalid(f"the room has no {tool} for the guard command, with or without the change")
-        cause = cause_of(after.result)
-        if cause is not None:
-            text = f"the guard command {cause.text}{quoted(after)}"
-        else:
-            cause = question.against(after)
-            if cause is None:
-                return None
-            text = f"the guard command exits 0, but proves nothing: {cause.text}"
-        facts = after.facts() | {"end": cause.end, "cause": f"guard:{cause.cause}"}
-        return failed(self.check, text, **facts)
-
-    def _touched_config(self) -> str:
-        paths = set(self.ask.analyzer.config_paths(self.check))
-        if not paths:
-            return ""
-        touched = [c.path for c in self.judge.changed() if {c.path, c.old_path} & paths]
-        return ", ".join(printable(path) for path in touched)
-
-    def _settled(self, compared: Comparison, results: tuple[StepResult, ...]) -> CheckOutcome:
-        delta, minimum = compared.delta, self.ask.minimum
-        meets = delta >= minimum - TOLERANCE * max(1.0, abs(minimum))
-        score = delta / minimum if minimum > 0 else float(meets)
-        score = 1.0 if meets else min(1.0, max(0.0, score))
-        facts = describe(results[-1]) | {"end": "graded"} | facts_of(compared, minimum)
-        reason = sentence(self.ask.analyzer.name, compared, minimum)
-        if meets:
-            return passed(self.check, reason, score, **facts)
-        return failed(self.check, reason, score, **facts, cause="delta_too_small")
-
-    def _no_measurement(
-        self, error: AnalyzerError, results: tuple[StepResult, ...], before: Measurement | float
-    ) -> CheckOutcome:
-        """Otherwise crashing the analyzer would pay (C-12)."""
-        limit = results[-1].done.limit
-        words = "" if limit is None else f" (limit_hit:{limit})"
-        name = self.ask.analyzer.name
-        text = f"{name} gives no measurement after the change{words}: {printable(str(error))}"
-        facts = describe(results[-1])
-        facts["before"] = before if isinstance(before, float) else before.value
-        facts["partial"] = error.facts
-        facts["end"] = f"limit_hit:{limit}" if limit else "analyzer_error"
-        return failed(self.check, clip(text, 1000), **facts, cause="analyzer_error")
-
-    def _failed(self, cause: str, reason: str) -> CheckOutcome:
-        return failed(self.check, reason, end="graded", cause=cause)
+def _weights(check: Check) -> Mapping[str, float]:
+    value = option(check, "weights", {})
+    if not isinstance(value, Mapping) or not all(
+        isinstance(k, str) and is_number(v) and v >= 0 for k, v in value.items()
+    ):
+        raise OptionError(f"metadata.weights is {value!r}; it must give each severity a number, 0 or more")
+    return {name: float(weight) for name, weight in value.items()}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
+import time
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.analyzers.delta import compare, line_map, squeezed
+from orchestrator.analyzers.delta import compare, kept_lines, line_map, squeezed
 from orchestrator.analyzers.measurement import Finding
 from orchestrator.analyzers.phpcs import read
 from orchestrator.analyzers.reports import Raw
@@ -96,18 +98,25 @@ FINDINGS = st.lists(
     st.dictionaries(st.sampled_from(["a.php", "b.php"]), st.sampled_from(["c.php", "d.php"])),
     st.sets(st.sampled_from(["a.php", "c.php"])),
     st.none() | st.binary(max_size=20),
+    st.sets(st.integers(0, 9)),
 )
 def test_the_books_always_balance(
-    before: list[Finding], after: list[Finding], renames: dict[str, str], left: set[str], text: bytes | None
+    before: list[Finding],
+    after: list[Finding],
+    renames: dict[str, str],
+    left: set[str],
+    text: bytes | None,
+    veiled: set[int],
 ) -> None:
     lines = None if text is None else line_map({"a.php": (text, text[::-1])})
 
-    delta = compare(before, after, renames=renames, left=left, line_map=lines)
-
-    assert len(before) - len(delta.fixed) - len(delta.gone) + len(delta.new) == len(after)
-    assert sorted([*delta.fixed, *delta.gone, *(b for b, _ in delta.unchanged)], key=repr) == sorted(
-        before, key=repr
+    delta = compare(
+        before, after, renames=renames, left=left, line_map=lines, hidden=lambda f: f.line in veiled
     )
+
+    lost = [*delta.fixed, *delta.gone, *delta.suppressed]
+    assert len(before) - len(lost) + len(delta.new) == len(after)
+    assert sorted([*lost, *(b for b, _ in delta.unchanged)], key=repr) == sorted(before, key=repr)
     assert sorted([*delta.new, *(a for _, a in delta.unchanged)], key=repr) == sorted(after, key=repr)
 
 
@@ -117,3 +126,37 @@ def test_a_run_against_itself_is_all_unchanged(findings: list[Finding]) -> None:
 
     assert (delta.fixed, delta.new, delta.gone) == ((), (), ())
     assert delta.moved == ()
+
+
+def test_old_fixed_and_new_make_the_new_total_where_nothing_leaves(data: Path) -> None:
+    before, after, _ = case_17(data)
+
+    delta = compare(before, after)
+
+    assert len(before) - len(delta.fixed) + len(delta.new) == len(after)
+
+
+def test_a_hundred_thousand_findings_are_matched_in_seconds() -> None:
+    chance = random.Random(7)
+
+    def run() -> list[Finding]:
+        numbers = ((n % 700, chance.randrange(60), chance.randrange(400)) for n in range(100_000))
+        return [Finding(f"R{r}", f"src/{f}.php", c, "m", content=f"line {c}") for f, r, c in numbers]
+
+    before, after = run(), run()
+    began = time.process_time()
+
+    delta = compare(before, after, line_map=line_map({}))
+
+    assert time.process_time() - began < 4  # 2 s on an idle machine
+    assert len(before) - len(delta.fixed) + len(delta.new) == len(after)
+
+
+def test_lines_that_stayed_are_found_in_files_of_one_repeated_line() -> None:
+    old = b"}\n" * 3000
+    began = time.process_time()
+
+    kept = kept_lines(old, b"x;\n" + old)
+
+    assert kept[1] == 2
+    assert time.process_time() - began < 2

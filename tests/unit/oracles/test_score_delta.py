@@ -12,12 +12,13 @@ from orchestrator.analyzers import AnalyzerError
 from orchestrator.analyzers.measurement import Measurement
 from orchestrator.analyzers.number import Number, read_number
 from orchestrator.analyzers.phpcs import REPORT, Phpcs
+from orchestrator.checks.contest import KEPT_FOLDER
 from orchestrator.checks.score_delta import ScoreDeltaExecutor
 from orchestrator.contract import ChangedFile, Context
 from orchestrator.errors import TaskInvalid
 from sandboxes.errors import EngineGone
 from sandboxes.fake import FakeProvider, FakeRoom, done, ended
-from sandboxes.spec import Command, Entry
+from sandboxes.spec import Command, Entry, RoomSpec
 
 Findings = Mapping[str, list[tuple[str, int]]]
 
@@ -30,9 +31,17 @@ class Phpstanish(Phpcs):
     sees_suppressed = False
 
 
+class Phpmdish(Phpcs):
+    """An analyzer whose comments reach beyond a line."""
+
+    name = "phpmdish"
+    suppresses = "phpmd"
+    sees_suppressed = False
+
+
 @pytest.fixture
 def run(run_check: Callable[..., Any]) -> Callable[..., Any]:
-    tools = {"number": Number(), "phpcs": Phpcs(), "phpstanish": Phpstanish()}
+    tools = {"number": Number(), "phpcs": Phpcs(), "phpstanish": Phpstanish(), "phpmdish": Phpmdish()}
     return lambda check, *a, **n: run_check(ScoreDeltaExecutor(tools), check, *a, **n)
 
 
@@ -62,9 +71,14 @@ def tree(findings: Findings) -> dict[str, str]:
 
 
 def phpcs_script(room: FakeRoom, command: Command) -> Any:
-    """A phpcs that reads its findings off the first line of each file of the room."""
+    """A phpcs that reads its findings off the first line of each file of the room, and a php that refuses
+    files with BROKEN in them."""
     if "--version" in command.argv:
         return done(0, "PHP_CodeSniffer version 3.7.1 (stable)")
+    if "-l" in str(command.argv[2]):
+        return parsed(room, command.argv[4:])
+    if command.argv[3] == KEPT_FOLDER:
+        return put_back(room, command.argv[4:])
     files: dict[str, Any] = {}
     for entry in room.export("/workspace"):
         if entry.path.endswith(b".php"):
@@ -80,6 +94,23 @@ def phpcs_script(room: FakeRoom, command: Command) -> Any:
         [Entry(REPORT[5:].encode(), 0o100644, json.dumps(document).encode())], "/tmp", owner="candidate"
     )
     return done(1 if total else 0)
+
+
+def parsed(room: FakeRoom, paths: Any) -> Any:
+    lines = []
+    for path in paths:
+        broken = b"BROKEN" in (room.read(path, 1 << 20) or b"")
+        lines.append(f"{255 if broken else 0} {path}\0{'Parse error: no' if broken else 'fine'}\0")
+    return done(0, "".join(lines) + "end")
+
+
+def put_back(room: FakeRoom, paths: Any) -> Any:
+    for path in paths:
+        room.remove([path.encode()], "/workspace")
+        data = room.read(f"{KEPT_FOLDER}/{path}", 1 << 20)
+        if data is not None:
+            room.write([Entry(path.encode(), 0o100644, data)], "/workspace", owner="candidate")
+    return done(0)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +263,7 @@ def test_a_guard_that_fails_is_worth_nothing_whatever_the_delta(run: Callable[..
     outcome = run(number(guard_command="exit 3"), **states("1", "100"))
 
     assert (outcome.status, outcome.score, outcome.details["cause"]) == ("failed", 0.0, "guard:exit:3")
-    assert outcome.reason == "the guard command ended with exit code 3"
+    assert outcome.reason == "the guard command ended with exit code 3; it fails without the change, too"
 
 
 GUARD = "python3 -m pytest -q"
@@ -292,7 +323,14 @@ def test_findings_are_compared_by_identity(run: Callable[..., Any]) -> None:
 
     assert outcome.passed
     assert outcome.details["delta"] == 1.0
-    assert outcome.details["matched"] == {"fixed": 2, "new": 1, "unchanged": 1, "moved": 0, "gone": 0}
+    assert outcome.details["matched"] == {
+        "fixed": 2,
+        "new": 1,
+        "unchanged": 1,
+        "moved": 0,
+        "gone": 0,
+        "suppressed": 0,
+    }
     assert outcome.details["new"] == [["a.php", 9, "U", "error", "about U"]]
     assert outcome.reason.endswith("2 fixed, 1 new, 1 unchanged")
 
@@ -349,7 +387,14 @@ def test_a_renamed_file_keeps_its_findings(run: Callable[..., Any]) -> None:
     outcome = run(phpcs(), script=phpcs_script, before=before, after=after, changes=lambda: (change,))
 
     assert outcome.passed
-    assert outcome.details["matched"] == {"fixed": 1, "new": 0, "unchanged": 1, "moved": 1, "gone": 0}
+    assert outcome.details["matched"] == {
+        "fixed": 1,
+        "new": 0,
+        "unchanged": 1,
+        "moved": 1,
+        "gone": 0,
+        "suppressed": 0,
+    }
 
 
 def test_emptying_the_analysed_set_is_an_analyzer_error(run: Callable[..., Any]) -> None:
@@ -386,10 +431,176 @@ def test_suppressions_a_tool_ignores_are_named_only(run: Callable[..., Any]) -> 
     assert "1 new suppressions, not counted back" in outcome.reason
 
 
-def test_a_change_may_not_touch_the_ruleset_that_judges_it(run: Callable[..., Any]) -> None:
+def with_ruleset(room: FakeRoom, command: Command) -> Any:
+    """phpcs_script, but a ruleset with an exclusion in it finds nothing."""
+    if any(word == "--standard=/workspace/rules.xml" for word in command.argv):
+        rules = room.read("/workspace/rules.xml", 1 << 20)
+        if rules is None:
+            return done(3, "ERROR: no ruleset")
+        if b"exclude" in rules:
+            for path in ("a.php", "b.php"):
+                room.write([Entry(path.encode(), 0o100644, b"<?php []\n")], "/workspace", owner="candidate")
+    return phpcs_script(room, command)
+
+
+@pytest.mark.parametrize("edit", ["<ruleset><exclude/></ruleset>", None], ids=["edited", "deleted"])
+def test_a_ruleset_of_the_repository_is_taken_from_before_the_change(
+    run: Callable[..., Any], edit: str | None
+) -> None:
     before = tree({"a.php": [("R", 5)]}) | {"rules.xml": "<ruleset/>"}
-    after = tree({"a.php": []}) | {"rules.xml": "<ruleset><exclude/></ruleset>"}
+    after = dict(before) if edit is None else before | {"rules.xml": edit}
+    if edit is None:
+        del after["rules.xml"]
 
-    outcome = run(phpcs(standard="rules.xml"), script=phpcs_script, before=before, after=after)
+    outcome = run(phpcs(standard="rules.xml"), script=with_ruleset, before=before, after=after)
 
-    assert (outcome.status, outcome.details["cause"]) == ("failed", "config_changed")
+    assert (outcome.status, outcome.details["delta"]) == ("failed", 0.0)
+    assert outcome.details["guards"]["config"]["places"] == ["rules.xml"]
+    assert "put back" in outcome.details["guards"]["config"]["says"]
+
+
+def test_edits_of_configuration_are_reported_or_forbidden(run: Callable[..., Any]) -> None:
+    states = {"before": tree({"a.php": [("R", 5)]}), "after": tree({"a.php": []}) | {"lib/phpcs.xml": "<x/>"}}
+
+    reported = run(phpcs(), script=phpcs_script, **states)
+    forbidden = run(phpcs(forbid=["config"]), script=phpcs_script, **states)
+
+    assert reported.passed
+    assert reported.details["guards"]["config"]["state"] == "reported"
+    assert (forbidden.status, forbidden.details["cause"]) == ("failed", "guard:config")
+    assert "lib/phpcs.xml" in forbidden.reason
+
+
+def test_a_file_that_no_longer_parses_fails_whatever_the_delta(run: Callable[..., Any]) -> None:
+    before = tree({"a.php": [("R", 5), ("R", 6)]})
+    after = {"a.php": tree({"a.php": []})["a.php"] + "BROKEN"}
+
+    outcome = run(phpcs(), script=phpcs_script, before=before, after=after)
+    loosened = run(phpcs(allow=["parse"]), script=phpcs_script, before=before, after=after)
+
+    assert (outcome.status, outcome.score, outcome.details["cause"]) == ("failed", 0.0, "guard:parse")
+    assert "a.php: Parse error: no" in outcome.reason
+    assert loosened.passed
+    assert loosened.details["guards"]["parse"]["state"] == "loosened"
+
+
+def test_what_did_not_parse_before_is_not_the_changes_doing(run: Callable[..., Any]) -> None:
+    before = {"a.php": tree({"a.php": [("R", 5)]})["a.php"] + "BROKEN"}
+    after = {"a.php": tree({"a.php": []})["a.php"] + "BROKEN"}
+
+    assert run(phpcs(), script=phpcs_script, before=before, after=after).passed
+
+
+def test_an_emptied_file_is_no_improvement(run: Callable[..., Any]) -> None:
+    before, after = tree({"a.php": [("R", 5), ("R", 6)]}), {"a.php": "<?php []\n"}
+
+    outcome = run(phpcs(), script=phpcs_script, before=before, after=after)
+    loosened = run(phpcs(allow=["code_lines"]), script=phpcs_script, before=before, after=after)
+
+    assert (outcome.status, outcome.details["cause"]) == ("failed", "guard:code_lines")
+    assert "a.php: 60 lines of code before, 1 after" in outcome.reason
+    assert loosened.passed
+
+
+def test_filling_up_elsewhere_does_not_make_up_for_an_emptied_file(run: Callable[..., Any]) -> None:
+    filler = "<?php []\n" + "$x = 1;\n" * 100
+    before = tree({"a.php": [("R", 5), ("R", 6)]})
+
+    outcome = run(phpcs(), script=phpcs_script, before=before, after={"a.php": "<?php []\n", "b.php": filler})
+
+    assert outcome.details["cause"] == "guard:code_lines"
+
+
+def test_code_that_moved_to_another_file_is_not_lost(run: Callable[..., Any]) -> None:
+    before = tree({"a.php": [("R", 5), ("R", 6)]})
+    after = {"a.php": "<?php []\n", "b.php": tree({"b.php": []})["b.php"]}
+
+    outcome = run(phpcs(), script=phpcs_script, before=before, after=after)
+
+    assert outcome.details["guards"]["code_lines"] == {"state": "passed"}
+
+
+def test_a_file_wide_suppression_counts_back_all_it_hides(run: Callable[..., Any]) -> None:
+    before = tree({"a.php": [("R", 5), ("R", 6), ("S", 9)]})
+    after = {"a.php": tree({"a.php": []})["a.php"] + "/** @SuppressWarnings(PHPMD) */\n"}
+
+    outcome = run(phpcs(tool="phpmdish"), script=phpcs_script, before=before, after=after)
+
+    assert (outcome.status, outcome.details["delta"]) == ("failed", 0.0)
+    assert outcome.details["matched"]["suppressed"] == 3
+
+
+def test_one_comment_that_hides_three_findings_counts_three_back(run: Callable[..., Any]) -> None:
+    before = tree({"a.php": [("R", 5), ("S", 5), ("T", 5)]})
+    after = tree({"a.php": []})
+    lines = after["a.php"].split("\n")
+    lines[4] = "rewritten(); // @phpstan-ignore-line"
+
+    outcome = run(
+        phpcs(tool="phpstanish"), script=phpcs_script, before=before, after={"a.php": "\n".join(lines)}
+    )
+
+    assert (outcome.status, outcome.details["delta"]) == ("failed", 0.0)
+
+
+def test_what_was_mended_far_from_a_suppression_stays_mended(run: Callable[..., Any]) -> None:
+    before = tree({"a.php": [("R", 5), ("S", 40)]})
+    lines = tree({"a.php": []})["a.php"].split("\n")
+    lines[4], lines[39] = "x(); // @phpstan-ignore-line", "mended();"
+
+    outcome = run(
+        phpcs(tool="phpstanish"), script=phpcs_script, before=before, after={"a.php": "\n".join(lines)}
+    )
+
+    assert (outcome.details["delta"], outcome.passed) == (1.0, True)
+
+
+def test_a_task_may_refuse_any_new_suppression(run: Callable[..., Any]) -> None:
+    before, after = suppressing("a.php", 5, "phpcs:ignore")
+
+    outcome = run(phpcs(forbid=["suppressions"]), script=phpcs_script, before=before, after=after)
+
+    assert outcome.details["cause"] == "guard:suppressions"
+
+
+def test_severities_may_be_weighed(run: Callable[..., Any]) -> None:
+    before, after = {"a.php": [("R", 5), ("S", 6), ("T", 7)]}, {"a.php": [("R", 5)]}
+
+    outcome = run(
+        phpcs(1, weights={"error": 0.5}), script=phpcs_script, before=tree(before), after=tree(after)
+    )
+
+    assert (outcome.details["before"], outcome.details["delta"]) == (1.5, 1.0)
+    assert outcome.details["unit"] == "weighed findings"
+
+
+def test_with_no_new_a_swap_fails_even_where_fewer_are_left(run: Callable[..., Any]) -> None:
+    before, after = {"a.php": [("R", 5), ("S", 6), ("T", 7)]}, {"a.php": [("U", 9)]}
+
+    outcome = run(phpcs(mode="no_new"), script=phpcs_script, before=tree(before), after=tree(after))
+
+    assert (outcome.status, outcome.details["cause"]) == ("failed", "new_findings")
+    assert outcome.details["delta"] == 2.0
+
+
+def test_rules_and_files_that_changed_are_tabled(run: Callable[..., Any]) -> None:
+    before, after = {"a.php": [("R", 5), ("S", 6)]}, {"a.php": [("R", 5)]}
+
+    details = run(phpcs(), script=phpcs_script, before=tree(before), after=tree(after)).details
+
+    assert (details["by_rule"], details["by_file"]) == ({"S": [1, 0]}, {"a.php": [2, 1]})
+
+
+def test_search_paths_into_the_work_tree_are_closed_for_the_tool(run: Callable[..., Any]) -> None:
+    seen: list[Mapping[str, str]] = []
+
+    def script(room: FakeRoom, command: Command) -> Any:
+        if command.argv[0] == "phpcs":
+            seen.append(command.env)
+        return phpcs_script(room, command)
+
+    room = RoomSpec(env={"PATH": "/workspace/bin:/usr/bin::.", "PYTHONPATH": "/opt/x", "HOME": "/workspace"})
+    run(phpcs(), script=script, before=tree({"a.php": [("R", 5)]}), after=tree({"a.php": []}), room=room)
+
+    assert seen
+    assert all(env == {"PATH": "/usr/bin", "HOME": "/home/candidate"} for env in seen)

@@ -1,0 +1,272 @@
+"""One score_delta on one task's rooms: guards, both measurements, and who won.
+
+Order: the guard command in rooms of its own (before first: what fails there proves nothing); the scorer in a
+room before the change; then in a room after it, where files that steer the scorer are put back as they were
+and the touched files are parsed first. Everything that decides comes out in the `Ruling`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from orchestrator.analyzers import Analyzer, AnalyzerError, Measurement, OptionError
+from orchestrator.analyzers.measurement import is_number
+from orchestrator.checks import guards
+from orchestrator.checks.causes import cause_of, clip, last_words, printable
+from orchestrator.checks.comparison import Comparison, compare
+from orchestrator.checks.guards import Guard, Parsing
+from orchestrator.checks.missing import never_there
+from orchestrator.checks.runs import Question, quoted
+from orchestrator.contract import Check, Judge, Step, StepResult
+from orchestrator.errors import TaskInvalid
+from orchestrator.evidence import describe
+from orchestrator.testreports import Reporter
+from sandboxes.spec import ROOM_HOME, Command, Entry, Layer
+
+TOLERANCE = 1e-9
+"""Relative: 0.3 - 0.1 meets 0.2."""
+KEPT_FOLDER = "/proctor-before"
+"""Where files that steer the scorer lie as they were before the change, read-only."""
+_SEARCH_PATHS = frozenset({"PATH", "PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "PERL5LIB", "RUBYLIB"})
+
+Mode = Literal["net", "no_new"]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One check, parsed."""
+
+    analyzer: Analyzer
+    minimum: float
+    guard: str | None = None
+    profile: str | None = None
+    allow: frozenset[str] = frozenset()
+    forbid: frozenset[str] = frozenset()
+    mode: Mode = "net"
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """How it ended. `cause` is empty when the gate was met."""
+
+    cause: str
+    reason: str
+    score: float = 0.0
+    compared: Comparison | None = None
+    guards: tuple[Guard, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """More for the record, JSON-serialisable."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One check on one trial's rooms."""
+
+    check: Check
+    judge: Judge
+    ask: Ask
+    clock: Callable[[], datetime]
+    reporters: Sequence[Reporter] = ()
+    """Read the guard's test runner, asked in order."""
+
+    def ruling(self) -> Ruling:
+        """Raises OptionError (its author's mistake), TaskInvalid and what the judge raises."""
+        steps = self._closed(tuple(self.ask.analyzer.steps(self.check, self.judge.workdir)))
+        before = self._baseline(steps)
+        guarded = self._guard_command()
+        if guarded is not None:
+            return guarded
+        parsing = Parsing.of(
+            self.judge.workdir, (c.path for c in self.judge.changed() if c.after is not None)
+        )
+        first = (*parsing.steps, *self._put_back())
+        results = self.judge.after(*first, *steps, profile=self.ask.profile)
+        parsed = guards.parse(self._broken(parsing, results[: len(parsing.steps)]), "parse" in self.ask.allow)
+        if parsed.state == "failed":
+            return self._failed_guard(parsed)
+        return self._measured(before, results[len(first) :], results, parsed)
+
+    def _measured(
+        self,
+        before: Measurement | float,
+        scored: tuple[StepResult, ...],
+        results: tuple[StepResult, ...],
+        parsed: Guard,
+    ) -> Ruling:
+        try:
+            after = self.ask.analyzer.read(self.check, self.judge.workdir, scored or results)
+        except AnalyzerError as error:
+            return self._no_measurement(error, results, before)
+        after = replace(after, taken_at=self.clock().isoformat(timespec="seconds")).weighed(self.ask.weights)
+        if isinstance(before, Measurement):
+            mismatch = before.mismatch(after)
+            if mismatch:
+                raise TaskInvalid(f"the baseline cannot be compared with this run: {mismatch}")
+        else:
+            before = replace(after, value=before, counts={}, findings=None, files=None)
+        changes = self.judge.changed()
+        compared = compare(self.ask.analyzer, before, after, changes, self.ask.allow, self.ask.weights)
+        return self._settled(compared, self._guards(compared, parsed), results[-1])
+
+    # Before the measurements ------------------------------------------------------------------------------
+
+    def _baseline(self, steps: tuple[Step, ...]) -> Measurement | float:
+        """Measured on the before state, a number, or a stored measurement (C-12)."""
+        baseline = self.check.get("baseline", "setup")
+        if is_number(baseline):
+            return float(baseline)
+        if isinstance(baseline, Mapping):
+            try:
+                return Measurement.from_json(baseline)
+            except (ValueError, TypeError) as problem:
+                raise OptionError(f"baseline is no stored measurement: {problem}") from None
+        if baseline not in ("setup", None):
+            raise OptionError(f"baseline is {baseline!r}; it must be setup, a number or a measurement")
+        results = self.judge.before(*steps, profile=self.ask.profile)
+        try:
+            measured = self.ask.analyzer.read(self.check, self.judge.workdir, results)
+        except AnalyzerError as error:
+            words = last_words(results[-1], lines=10, limit=2000)
+            raise TaskInvalid(
+                f"{self.ask.analyzer.name} gives no measurement of the before state: {printable(str(error))}",
+                evidence=words,
+            ) from None
+        return measured.weighed(self.ask.weights)
+
+    def _guard_command(self) -> Ruling | None:
+        """None when it passes. One that fails before the change says nothing about it (C-14)."""
+        if self.ask.guard is None:
+            return None
+        reporter = next((r for r in self.reporters if r.recognises(self.ask.guard)), None)
+        question = Question(self.judge, self.ask.guard, self.ask.profile, reporter)
+        after = question.after()
+        if tool := never_there(self.ask.guard, self.judge, after.result, lambda: question.before().result):
+            raise TaskInvalid(f"the room has no {tool} for the guard command, with or without the change")
+        cause = cause_of(after.result)
+        if cause is not None:
+            text = f"the guard command {cause.text}{quoted(after)}"
+            if cause_of(question.before().result) is not None:
+                text += "; it fails without the change, too"
+        else:
+            cause = question.against(after)
+            if cause is None:
+                return None
+            text = f"the guard command exits 0, but proves nothing: {cause.text}"
+        return Ruling(f"guard:{cause.cause}", text, facts=after.facts() | {"end": cause.end})
+
+    def _broken(self, parsing: Parsing, results: tuple[StepResult, ...]) -> dict[str, str] | None:
+        """Files that parse no more: those that did not before either are not the change's doing."""
+        broken = parsing.broken(results)
+        if not broken:
+            return broken
+        old = {c.path: c.old_path or c.path for c in self.judge.changed() if c.before is not None}
+        there = Parsing.of(self.judge.workdir, (old[path] for path in broken if path in old))
+        if not there.paths:
+            return broken
+        already = there.broken(self.judge.before(*there.steps, profile=self.ask.profile)) or {}
+        return {path: why for path, why in broken.items() if old.get(path, "") not in already}
+
+    def _put_back(self) -> tuple[Step, ...]:
+        """What steers the scorer, as it was before the change."""
+        steering = set(self.ask.analyzer.config_paths(self.check))
+        old: dict[str, bytes | None] = {}
+        for change in self.judge.changed():
+            if change.path in steering:
+                old[change.path] = None if change.old_path else change.before
+            if change.old_path in steering:
+                old[str(change.old_path)] = change.before
+        if not old:
+            return ()
+        kept = {path: data for path, data in sorted(old.items()) if data is not None}
+        script = 'for p do rm -rf -- "$p" || exit; [ -f "$0/$p" ] || continue; '
+        script += 'mkdir -p -- "./$(dirname -- "$p")" && cp -- "$0/$p" "$p" || exit; done'
+        argv = ("/bin/sh", "-c", script, KEPT_FOLDER, *sorted(old))
+        layers = (_layer(kept),) if kept else ()
+        return (Step(Command(argv), stop_unless_ok=True, layers=layers),)
+
+    def _closed(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """Steps of a tool that runs on the image's programs alone: no search path leads into the work tree,
+        and nobody's settings are found at home."""
+        if not getattr(self.ask.analyzer, "outside", False):
+            return steps
+        env = {name: self._outside(value) for name, value in self.judge.env.items() if name in _SEARCH_PATHS}
+        env = {name: value for name, value in env.items() if value != self.judge.env[name]}
+        if "HOME" in self.judge.env:
+            env["HOME"] = ROOM_HOME
+        if not env:
+            return steps
+        return tuple(replace(s, command=replace(s.command, env={**env, **s.command.env})) for s in steps)
+
+    def _outside(self, value: str) -> str:
+        root = posixpath.normpath(self.judge.workdir)
+        paths = (path for path in value.split(":") if path.startswith("/"))
+        return ":".join(p for p in paths if f"{posixpath.normpath(p)}/".find(f"{root}/") != 0)
+
+    # After them -------------------------------------------------------------------------------------------
+
+    def _guards(self, compared: Comparison, parsed: Guard) -> tuple[Guard, ...]:
+        analyzer, changes, allow, forbid = (
+            self.ask.analyzer,
+            self.judge.changed(),
+            self.ask.allow,
+            self.ask.forbid,
+        )
+        command = () if self.ask.guard is None else (Guard("guard_command", "passed"),)
+        return (
+            *command,
+            parsed,
+            guards.code_lines(changes, compared, "code_lines" in allow),
+            guards.files(compared),
+            guards.suppressions(compared, "suppressions" in forbid),
+            guards.config(analyzer, analyzer.config_paths(self.check), changes, "config" in forbid),
+        )
+
+    def _settled(self, compared: Comparison, seen: tuple[Guard, ...], result: StepResult) -> Ruling:
+        facts = describe(result) | {"end": "graded"}
+        failed = next((guard for guard in seen if guard.state == "failed"), None)
+        if failed is not None:
+            return replace(self._failed_guard(failed), compared=compared, guards=seen, facts=facts)
+        delta, minimum = compared.delta, self.ask.minimum
+        meets = delta >= minimum - TOLERANCE * max(1.0, abs(minimum))
+        if meets and self.ask.mode == "no_new":
+            if compared.findings is None:
+                raise OptionError(
+                    f"metadata.mode: {self.ask.analyzer.name} gives no findings to tell new ones"
+                )
+            if compared.findings.new:
+                return Ruling("new_findings", "the change brings new findings", 0.0, compared, seen, facts)
+        score = delta / minimum if minimum > 0 else float(meets)
+        score = 1.0 if meets else min(1.0, max(0.0, score))
+        return Ruling("" if meets else "delta_too_small", "", score, compared, seen, facts)
+
+    def _failed_guard(self, guard: Guard) -> Ruling:
+        where = f": {'; '.join(map(printable, guard.places[:3]))}" if guard.places else ""
+        more = f" and {len(guard.places) - 3} more" if len(guard.places) > 3 else ""
+        text = f"the {guard.name} guard: {guard.says}{where}{more}"
+        return Ruling(f"guard:{guard.name}", text, guards=(guard,), facts={"end": "graded"})
+
+    def _no_measurement(
+        self, error: AnalyzerError, results: tuple[StepResult, ...], before: Measurement | float
+    ) -> Ruling:
+        """Otherwise crashing the analyzer would pay (C-12)."""
+        limit = results[-1].done.limit
+        words = "" if limit is None else f" (limit_hit:{limit})"
+        name = self.ask.analyzer.name
+        text = f"{name} gives no measurement after the change{words}: {printable(str(error))}"
+        facts = describe(results[-1])
+        facts["before"] = before if isinstance(before, float) else before.value
+        facts["partial"] = error.facts
+        facts["end"] = f"limit_hit:{limit}" if limit else "analyzer_error"
+        return Ruling("analyzer_error", clip(text, 1000), facts=facts)
+
+
+def _layer(files: Mapping[str, bytes]) -> Layer:
+    from hashlib import sha256
+
+    entries = [Entry(path.encode("utf-8", "surrogateescape"), 0o100644, data) for path, data in files.items()]
+    return Layer(f"before-{sha256(repr(files).encode()).hexdigest()}", KEPT_FOLDER, lambda: iter(entries))
