@@ -226,5 +226,6 @@ def _said(error: ValidationError | SchemaError) -> str:
 
 
 def _one_line(words: object) -> str:
+    """Without the middle when it is long: what is wrong stands at the end of jsonschema's sentences."""
     line = " ".join(str(words).split())
-    return line if len(line) <= 300 else f"{line[:297]}..."
+    return line if len(line) <= 300 else f"{line[:150]} ... {line[-145:]}"
