@@ -69,7 +69,7 @@ def test_the_ai_eval_set_executes_exactly_the_five_kinds_of_the_source(
     found = verdict(executor_set="ai_eval", trajectory=[{"name": "search"}])
 
     assert {o.kind for o in found.outcomes} == AI_EVAL_KINDS
-    assert {o.kind for o in found.outcomes} == set(list(c["kind"] for c in CHECKS)[:5])
+    assert {o.kind for o in found.outcomes} == {check["kind"] for check in CHECKS[:5]}
     assert [o.kind for o in found.skipped] == [c["kind"] for c in CHECKS[5:]]
     assert found.executors == "ai_eval"
     assert "9 of 14 checks not executed" in found.reason

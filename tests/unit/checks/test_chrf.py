@@ -43,7 +43,7 @@ def test_the_size_of_the_pieces_changes_nothing(response: str, reference: str, s
 
 
 @pytest.mark.parametrize(
-    "letters", ["etaoin shrdlu", "".join(map(chr, range(0x4E00, 0x9000))), "\U0001f600\U0001f601"]
+    "letters", ["etaoin shrdlu", "".join(map(chr, range(0x4E00, 0x9000))), "\U0001f600x"]
 )
 def test_long_texts_of_any_script_score_as_sacrebleu_says(letters: str) -> None:
     chosen = random.Random(7)

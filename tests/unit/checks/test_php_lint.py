@@ -1,4 +1,7 @@
-"""php_lint: where the PHP stands, what a lint would not look at, and a room of its own. (Real PHP: tests/engine.)"""
+"""php_lint: where the PHP stands, what a lint would not look at, and a room of its own.
+
+Real PHP is asked in tests/engine/test_php_lint.py.
+"""
 
 from __future__ import annotations
 
