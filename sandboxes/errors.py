@@ -27,6 +27,13 @@ class ProvisionFailed(SandboxError):
     end = "provision_failed"
 
 
+class RoomFull(ProvisionFailed):
+    """What was to be written does not fit into the room's disk limit. Who brought it decides whose fault that
+    is; a fresh room is no larger."""
+
+    retryable = False
+
+
 class SandboxLost(SandboxError):
     """The room vanished, was stopped from outside, or ended without an exit code."""
 

@@ -25,8 +25,9 @@ from sandboxes.spec import MIB
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOATIME = 1, 2, 4, 1024
 MS_REMOUNT, MS_BIND, MS_PRIVATE = 32, 4096, 1 << 18
 MNT_DETACH = 2
-FULL_BELOW = 64 * 1024
-"""A scratch with less than this many bytes left counts as full."""
+FULL_BELOW = 2 * MIB
+"""A scratch with less than this many bytes left counts as full: ext4 of Linux 6.x refuses a large write whole
+while up to so much is free. An eighth of a small scratch, if that is less."""
 HOST_FLOOR = 64 * MIB
 """With less than this left on the machine's own disk nothing that happens in a room is its own doing."""
 
@@ -39,9 +40,10 @@ class Scratch:
     Make it with `Scratch.open`, give it back with `close` (idempotent; never raises for what is gone).
     """
 
-    def __init__(self, path: Path, device: str) -> None:
+    def __init__(self, path: Path, device: str, full_below: int = FULL_BELOW) -> None:
         self.path = path
         self.device = device
+        self._full_below = full_below
 
     @classmethod
     def open(cls, folder: Path, size: int) -> Scratch:
@@ -61,7 +63,7 @@ class Scratch:
             raise ProvisionFailed(f"no scratch space of {size} bytes could be mounted: {error}") from error
         finally:
             image.unlink(missing_ok=True)  # the loop device keeps it alive, and nothing can leak it
-        return cls(path, device)
+        return cls(path, device, min(FULL_BELOW, size // 8))
 
     @classmethod
     def plain(cls, folder: Path) -> Scratch:
@@ -76,7 +78,7 @@ class Scratch:
             seen = os.statvfs(self.path)
         except OSError:
             return False
-        return seen.f_bavail * seen.f_frsize < FULL_BELOW or seen.f_favail == 0
+        return seen.f_bavail * seen.f_frsize < self._full_below or seen.f_favail == 0
 
     def close(self) -> None:
         if self.device:

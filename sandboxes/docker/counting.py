@@ -17,6 +17,8 @@ from sandboxes.cgroups import Cgroup, Counters, hierarchies
 from sandboxes.errors import ProvisionFailed, SandboxError
 from sandboxes.spec import Limits
 
+GROUPS = "proctor-engine-"
+"""One owner's rooms have their control groups below /proctor-engine-PID-START."""
 CPU_PERIOD = 100_000
 _V2_CONTROLLERS = ("cpu", "memory", "pids")
 
@@ -81,16 +83,11 @@ class RoomGroup:
         )
 
     def close(self) -> None:
-        """Remove the group, and its owner's when it was the last. Idempotent."""
+        """Remove the group; the provider removes its owner's. Idempotent."""
         if self._kills >= 0:
             os.close(self._kills)
             self._kills = -1
         self._group.remove(patience=0.5)
-        for _, folder in self._group.folders:
-            try:
-                folder.parent.rmdir()
-            except OSError:
-                pass
 
     def _make(self) -> None:
         unified = self._folders.get("")
@@ -196,8 +193,7 @@ def can_hold_groups(info: Mapping[str, object]) -> bool:
 
 def _open_downwards(group: Path, controllers: list[str]) -> None:
     """Version 2: let the groups down to `group` (two levels below the top) use the controllers."""
-    top = group.parents[2]
-    for folder in (top, group.parents[1], group.parents[0]):
+    for folder in (group.parents[1], group.parents[0]):
         folder.mkdir(exist_ok=True)
         for name in controllers:
             _put(folder, "cgroup.subtree_control", f"+{name}")

@@ -6,6 +6,7 @@ folders as binds, and reading and writing happen right here, without asking the 
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -14,8 +15,8 @@ from pathlib import Path
 from typing import Literal
 
 from sandboxes import layers, roomfs, scratch
-from sandboxes.errors import ProvisionFailed, SandboxLost
-from sandboxes.spec import MIB, ROOM_HOME, ROOM_UID, Entry, Layer, RoomSpec
+from sandboxes.errors import ProvisionFailed, RoomFull, SandboxLost
+from sandboxes.spec import ROOM_HOME, ROOM_UID, Entry, Layer, RoomSpec
 
 SHARED = 0o1777
 WRITABLE = {"/tmp": SHARED, "/var/tmp": SHARED, ROOM_HOME: 0o755}
@@ -40,7 +41,6 @@ class LocalFiles:
         self._tops: dict[str, bool] = {}
         self._read_only: dict[str, Path] = {}
         self._overlays = 0
-        self._least = min(2 * MIB, spec.limits.disk // 8)
         folder.mkdir(parents=True)
         try:
             self._scratch = scratch.Scratch.open(folder, spec.limits.disk)
@@ -95,10 +95,8 @@ class LocalFiles:
         return self._top_of(path) is None or roomfs.is_folder(self._view, path)
 
     def full(self) -> bool:
-        """Whether the room has used up its disk limit: what is left would not hold one write of a large piece
-        (ext4 of Linux 6.x refuses those whole, up to 2 MiB)."""
-        seen = os.statvfs(self._scratch.path)
-        return self._scratch.full() or seen.f_bavail * seen.f_frsize < self._least
+        """Whether the room has used up its disk limit."""
+        return self._scratch.full()
 
     def machine_full(self) -> bool:
         """Whether this machine's own disk is: then what failed in the room is not its own doing."""
@@ -174,7 +172,8 @@ class LocalFiles:
 
 
 class _told_as_lost:
-    """A full disk under our own hands is trouble of this machine or a room beyond use, not a bug."""
+    """A disk error under our own hands is trouble of this machine, or of what does not fit: not a bug. The
+    scratch is sized, so a full one is the room's own limit (a full machine shows as an i/o error)."""
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
@@ -183,5 +182,7 @@ class _told_as_lost:
         return
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise RoomFull(f"the room's files could not be {self._doing}: {error}") from error
         if isinstance(error, OSError):
             raise SandboxLost(f"the room's files could not be {self._doing}: {error}") from error

@@ -11,9 +11,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from sandboxes import layers as held
+from sandboxes.cgroups import Cgroup
 from sandboxes.docker import reaper
 from sandboxes.docker.config import Base, Frame
-from sandboxes.docker.counting import LooseCounters, RoomGroup, can_hold_groups
+from sandboxes.docker.counting import GROUPS, LooseCounters, RoomGroup, can_hold_groups
 from sandboxes.docker.engine import Engine
 from sandboxes.docker.images import Images
 from sandboxes.docker.init import with_our_init
@@ -90,8 +91,13 @@ class DockerProvider:
 
     def close(self) -> None:
         self._engine.close()
+        Cgroup.at(f"/{self._groups}").remove(patience=0.2)
         with suppress(OSError):
             self._folder.rmdir()
+
+    @property
+    def _groups(self) -> str:
+        return f"{GROUPS}{self._owner.pid}-{self._owner.started}"
 
     def _open(self, room_id: str, spec: RoomSpec, stack: ExitStack) -> DockerRoom:
         base = self._images.base(spec.image)
@@ -100,7 +106,6 @@ class DockerProvider:
         self._refuse(spec, unenforced)
         labels = {**self._owner.labels(), "proctor.room": room_id, "proctor.label": spec.label}
         name = f"proctor-{_plain(self._owner.run_id)}-{room_id}"
-        place = f"{self._owner.pid}-{self._owner.started}"
         files: Files
         if local:
             files = LocalFiles(self._folder / room_id, spec)
@@ -108,7 +113,7 @@ class DockerProvider:
             files = VolumeFiles(self._engine, name, labels, base, spec)
         stack.callback(files.close)
         grouped = local and can_hold_groups(self._engine.info)
-        group = f"/proctor/{place}/{room_id}" if grouped else ""
+        group = f"/{self._groups}/{room_id}" if grouped else ""
         counting: Counting = (
             RoomGroup(group, spec.limits) if grouped else LooseCounters(self._engine.on_this_machine)
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 from sandboxes import scratch
 from sandboxes.cgroups import Cgroup, hierarchies
+from sandboxes.docker.counting import GROUPS
 from sandboxes.docker.engine import Engine
 from sandboxes.errors import SandboxError
 from sandboxes.home import home, owner_of
@@ -66,14 +67,14 @@ def _rooms() -> list[str]:
 
 
 def _groups() -> list[str]:
-    """Control groups /proctor/PID-START/ROOM without a process in them, whose maker is gone."""
+    """Control groups proctor-engine-PID-START/ROOM without a process in them, whose maker is gone."""
     removed = set()
     for _, top in hierarchies():
-        for folder in _listed(top / "proctor"):
-            pid, _, started = folder.name.partition("-")
+        for folder in top.glob(f"{GROUPS}*"):
+            pid, _, started = folder.name.removeprefix(GROUPS).partition("-")
             if not (pid.isdigit() and started.isdigit()) or process_start(int(pid)) == int(started):
                 continue
-            group = Cgroup.at(f"/proctor/{folder.name}")
+            group = Cgroup.at(f"/{folder.name}")
             if not _busy(group) and group.remove(patience=0.2):
                 removed.add(f"control group {folder.name}")
     return sorted(removed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import posixpath
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from sandboxes import roomfs, scratch
-from sandboxes.errors import Evicted, ProvisionFailed, SandboxLost
+from sandboxes.errors import Evicted, ProvisionFailed, RoomFull, SandboxLost
 from sandboxes.images import RootFs
 from sandboxes.layers import Held
 from sandboxes.oci.config import Surroundings
@@ -87,7 +88,9 @@ class OciRoom:
         try:
             roomfs.write(self._root, entries, target, who)
         except OSError as error:
-            raise ProvisionFailed(f"could not write to {target} in the room: {error}") from error
+            limited = bool(self._scratch.device) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+            kind = RoomFull if limited else ProvisionFailed
+            raise kind(f"could not write to {target} in the room: {error}") from error
 
     def remove(self, paths: Iterable[bytes], target: str) -> None:
         self._check()

@@ -276,7 +276,7 @@ def test_a_killed_run_is_reaped_and_a_living_one_is_not(docker: DockerProvider, 
     assert not engine.containers("proctor.run=doomed")
     assert not [point for point in mounts_below(own_home) if str(child.pid) in str(point)]
     assert not list((home() / "docker").glob(f"{child.pid}-*"))
-    assert not list(Path("/sys/fs/cgroup").glob(f"**/proctor/{child.pid}-*"))
+    assert not list(Path("/sys/fs/cgroup").glob(f"*/proctor-engine-{child.pid}-*"))
     assert docker.reap().removed == ()
 
 
