@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 from orchestrator.befores import BeforeCache
 from orchestrator.contract import ChangedFile, Step, StepResult
 from orchestrator.deadline import Deadline
+from sandboxes.errors import RoomFull
 from sandboxes.protocol import Done, Output, Provider, Sandbox
 from sandboxes.spec import Command, Entry, Image, Layer, Limits, RoomSpec
 
@@ -169,7 +170,10 @@ class RoomJudge:
             if change and self.graded_tree != self.judge_tree:
                 entries, removed = self.trees.delta(self.judge_tree, self.graded_tree)
                 room.remove(removed, self.workdir)
-                room.write(entries, self.workdir, owner="candidate")
+                try:
+                    room.write(entries, self.workdir, owner="candidate")
+                except RoomFull:  # theirs, else a large enough change would have no score instead of a zero
+                    return tuple(StepResult(_TOO_LARGE) for _ in steps)
             for step in steps:
                 result = _perform(room, step, deadline)
                 results.append(result)
@@ -177,14 +181,16 @@ class RoomJudge:
                     break
         return tuple(results)
 
-    def _tell(
-        self, side: Side, steps: Iterable[Step], answer: Iterable[StepResult], cached: bool
-    ) -> None:
+    def _tell(self, side: Side, steps: Iterable[Step], answer: Iterable[StepResult], cached: bool) -> None:
         self._rooms += 1
         self._asked = self._asked or side != "apart"
         if self.log is not None:
             for index, (step, result) in enumerate(zip(steps, answer, strict=False)):
                 self.log(Heard(side, self._rooms, index, step, result, cached))
+
+
+_SAYS = b"the change does not fit into the disk limit of the room"
+_TOO_LARGE = Done("limit_hit:disk", None, None, Output(), Output(_SAYS, total=len(_SAYS)), 0.0)
 
 
 def describe(result: StepResult) -> dict[str, Any]:

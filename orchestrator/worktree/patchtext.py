@@ -43,6 +43,9 @@ def show(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")
 
 
+LONGEST_NAME = 255
+
+
 def unsafe(path: bytes) -> str | None:
     """Why no patch may touch this path; None when it may.
 
@@ -59,6 +62,8 @@ def unsafe(path: bytes) -> str | None:
         return "it leaves the tree"
     if any(p in (b"", b".") for p in parts) or b"\0" in path:
         return "it is not a plain path"
+    if any(len(p) > LONGEST_NAME for p in parts):
+        return f"it has a name longer than {LONGEST_NAME} bytes, which no file system takes"
     if any(_is_git_folder(p) for p in re.split(rb"[/\\]", path)):
         return IN_GIT
     return None

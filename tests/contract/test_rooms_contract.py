@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.errors import Evicted
+from sandboxes.errors import Evicted, RoomFull
 from sandboxes.protocol import Provider
 from sandboxes.scratch import mounts_below
-from sandboxes.spec import MIB, Command, Owner
+from sandboxes.spec import MIB, Command, Entry, Owner
 
 from .conftest import SMALL, file, layer, room_spec
 
@@ -136,6 +136,16 @@ def test_a_full_disk_is_the_rooms_own_limit(engine: Provider) -> None:
         elsewhere = [room.run(Command(f"rm -f big; echo 1 > {place}/x")).ok for place in ("/tmp", "~", ".")]
 
     assert done.end == "limit_hit:disk" and all(elsewhere)
+
+
+@pytest.mark.parametrize("count", [1, 40_000], ids=["bytes", "inodes"])
+def test_what_does_not_fit_is_told_from_trouble_of_the_machine(engine: Provider, count: int) -> None:
+    entries = (Entry(b"many/%d" % n, 0o100644, b"x" * (100_000_000 // count)) for n in range(count))
+    with engine.provision(room_spec()) as room:
+        if "disk" in room.unenforced:
+            pytest.skip("this machine cannot enforce the disk limit")
+        with pytest.raises(RoomFull):
+            room.write(entries, "/workspace", owner="candidate")
 
 
 @pytest.mark.parametrize("place", ["/tmp", "/var/tmp", "/home/candidate", "/workspace"])

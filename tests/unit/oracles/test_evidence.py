@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from orchestrator.befores import BeforeCache
 from orchestrator.contract import Step
 from orchestrator.deadline import Deadline
 from orchestrator.evidence import Heard, describe
-from sandboxes.errors import SandboxLost
+from sandboxes.errors import RoomFull, SandboxLost
 from sandboxes.fake import FakeProvider, FakeRoom, done, ended
-from sandboxes.spec import Command, Entry, Layer
+from sandboxes.spec import Command, Entry, Layer, RoomSpec
 
 
 def step(line: str, **fields: Any) -> Step:
@@ -165,6 +166,29 @@ def test_threads_that_ask_the_same_wait_for_one_answer(make_judge: Callable[...,
     assert len(answers) == 4
     assert provider.counts["run"] == 1
     assert cache.hits == 3
+
+
+class _Tiny(FakeProvider):
+    """Rooms that take the task's own files and nothing more."""
+
+    @contextmanager
+    def provision(self, spec: RoomSpec) -> Iterator[Any]:
+        with super().provision(spec) as room:
+
+            def full(*_: Any, **__: Any) -> None:
+                raise RoomFull("no space left on device")
+
+            room.write = full  # type: ignore[method-assign]
+            yield room
+
+
+def test_a_change_that_does_not_fit_is_a_limit_it_hit_and_no_trouble_of_ours(
+    make_judge: Callable[..., Any],
+) -> None:
+    results = make_judge(provider=_Tiny()).after(step("first"), step("second"))
+
+    assert [r.done.end for r in results] == ["limit_hit:disk"] * 2
+    assert "does not fit" in results[0].done.stderr.text
 
 
 def test_a_guard_that_fails_stops_the_steps_after_it(make_judge: Callable[..., Any]) -> None:

@@ -242,3 +242,13 @@ def test_removed_lines_that_begin_with_dashes_do_not_end_a_hunk(store: TreeStore
     new = store.add([Entry(b"q.sql", 0o100644, b"select 1\n")])
 
     assert store.apply(old, store.diff(old, new)) == new
+
+
+def test_a_name_that_no_file_system_takes_is_refused_and_not_found_out_while_writing() -> None:
+    name = b"n" * 256
+    patch = b"diff --git a/%b b/%b\nnew file mode 100644\n--- /dev/null\n+++ b/%b\n@@ -0,0 +1 @@\n+x\n"
+
+    with pytest.raises(PatchError, match="longer than 255 bytes") as refused:
+        patches.read(patch % (name, name, name))
+
+    assert refused.value.kind == "refused"
