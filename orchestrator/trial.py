@@ -50,7 +50,7 @@ def run(job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:
 
     with note.phase("grade"):
         note.touched(graded.touched_protected)
-        judge = tools.judge(state, graded, deadline, note)
+        judge = tools.judge(state, graded, Deadline.after(task.limits.trial_time, "trial_time"), note)
         context = Context(task.row, judge, report.trajectory, tools.benchmark.root)
         verdict = _verdict(task, report, note, tools, context)
     return conclude(note, verdict, empty=change.empty and judge.asked)

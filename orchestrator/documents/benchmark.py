@@ -124,9 +124,9 @@ class TaskLimits(_Document):
     """Seconds the agent may take."""
     oracle_time: float | None = None
     """Seconds one oracle command may take."""
-    setup_time: float | None = None
     trial_time: float | None = None
-    """Seconds for the whole trial; the nearer limit wins."""
+    """Seconds for the agent's part of a trial, and again for the judge's, so that an agent that used it up is
+    still graded (B133). The nearer limit wins."""
 
 
 class NetworkPolicy(_Document):

@@ -11,7 +11,7 @@ from orchestrator.loading.located import Path as Where
 from orchestrator.units import SIZE_WANTED, TIME_WANTED, parse_size, parse_time
 
 SIZES = ("memory", "disk", "output")
-TIMES = ("agent_time", "oracle_time", "setup_time", "trial_time")
+TIMES = ("agent_time", "oracle_time", "trial_time")
 LEAST_MEMORY = 4 << 20
 """Bytes; no engine starts a room with less, so a smaller number is a forgotten unit."""
 

@@ -133,14 +133,14 @@ def test_a_command_that_runs_over_ends_alone(graded: Graded) -> None:
     assert record.end == "limit_hit:time"
 
 
-def test_a_limit_that_left_no_time_is_not_called_slowness(graded: Graded) -> None:
-    """B141: the trial's time was used up by the agent."""
-    fields = {"limits": {"trial_time": 0.2}}
+def test_an_agent_that_used_up_the_trials_time_is_graded_on_what_it_left(graded: Graded) -> None:
+    """B133, B141: the nearer limit stops the agent and is named; the judge's time is counted afresh."""
+    fields = {"limits": {"trial_time": 1}}
 
-    record = graded({"a": "1\n"}, exits("true"), agent="command:echo 2 > a; sleep 60", **fields)
+    record = graded({"a": "1\n"}, exits("grep 2 a"), agent="command:echo 2 > a; sleep 60", **fields)
 
-    assert record.agent.note == "the agent was stopped by trial_time"
-    assert "was not started: the trial's time was used up before it" in record.reason
+    assert (record.agent.ended, record.agent.note) == ("limit_hit:time", "the agent was stopped by trial_time")
+    assert (record.status, record.end) == ("passed", "graded")
 
 
 # Tools that are not there
