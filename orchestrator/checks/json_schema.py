@@ -8,7 +8,7 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.checks import readers, schema_files
+from orchestrator.checks import readers
 from orchestrator.checks.fields import Mistake
 from orchestrator.checks.subjects import TextCheck
 from orchestrator.contract import Check, Context
@@ -85,4 +85,8 @@ class JsonSchemaExecutor(TextCheck):
 def _schema(check: Check, context: Context) -> Any:
     if ("schema" in check) == ("schema_ref" in check):
         raise Mistake("give exactly one of schema and schema_ref")
-    return check["schema"] if "schema" in check else schema_files.load(check["schema_ref"], context.root)
+    if "schema" in check:
+        return check["schema"]
+    from orchestrator.checks import schema_files  # loads jsonschema: only when a check asks for it
+
+    return schema_files.load(check["schema_ref"], context.root)

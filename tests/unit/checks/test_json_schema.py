@@ -87,6 +87,7 @@ def test_numbers_are_what_was_written(check: Callable[..., CheckOutcome]) -> Non
         ("time", "12:00:00Z", "25:00:00Z"),
         ("duration", "P1DT2H", "P1Z"),
         ("email", "a@example.org", "nobody"),
+        ("email", '"a b"@example.org', "a b@example.org"),
         ("hostname", "a.example", "-a.example"),
         ("ipv4", "127.0.0.1", "127.0.0"),
         ("ipv6", "::1", "::g"),
