@@ -28,7 +28,8 @@ class Wanted:
     """Leave for a fail_to_pass test that the before state never comes to: it cannot be collected, or the run
     hangs or crashes before it."""
     pass_to_pass_count: int | None = None
-    """How many tests pass before and after, where `pass_to_pass` lists only some of them."""
+    """How many tests pass before and after (tests marked to fail not counted), where `pass_to_pass` lists
+    only some of them."""
 
     @classmethod
     def from_expected(cls, expected: Mapping[str, Any]) -> Wanted | None:
@@ -90,8 +91,9 @@ def miscounted(wanted: Wanted, before: TestReport, after: TestReport) -> str:
 
 
 def _green(wanted: Wanted, report: TestReport) -> dict[str, Status]:
+    """What pass_to_pass_count counts: skipped, doubled and unexpectedly passing tests are left out."""
     turning = set(wanted.fail_to_pass)
-    return {i: s for i, s in report.statuses.items() if s in PASSING and i not in turning}
+    return {i: s for i, s in report.statuses.items() if s == "passed" and i not in turning}
 
 
 def short_after(wanted: Wanted, report: TestReport) -> dict[str, Status]:
