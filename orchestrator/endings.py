@@ -9,6 +9,8 @@ from orchestrator.notebook import Notebook
 from orchestrator.outcomes import CheckOutcome, Verdict
 from orchestrator.worktree.patches import PatchError
 
+SHOWN = 5
+"""Checks that a trial's reason speaks of; the verdict has them all."""
 _CHANGE_ENDS: dict[str, End] = {
     "empty": "change_empty",
     "invalid": "change_invalid",
@@ -40,16 +42,24 @@ def conclude(note: Notebook, verdict: Verdict | None, *, empty: bool) -> TrialRe
             "failed", "change_empty", f"nothing was changed; {explain(verdict)}", verdict=verdict
         )
     if verdict.passed:
-        return note.record("passed", "graded", verdict.reason, verdict=verdict)
+        return note.record("passed", "graded", explain(verdict), verdict=verdict)
     causes = [_end_of(outcome, "graded") for outcome in verdict.outcomes if outcome.status == "failed"]
     end: End = next((word for word in causes if word != "graded"), "graded")
     return note.record("failed", end, explain(verdict), verdict=verdict)
 
 
 def explain(verdict: Verdict) -> str:
-    """Why it did not pass, for people: what the failed checks said, then what the combiner said."""
-    said = [f"{o.name}: {o.reason}" for o in verdict.outcomes if o.status == "failed"]
-    return "; ".join([*said, verdict.reason] if said else [verdict.reason])
+    """The verdict for people: what decided it, check by check, then what the combiner made of it.
+
+    A pass is told by the checks that passed, anything else by those that failed. The combiner's own sentence
+    is left out where it would only count them.
+    """
+    told = [o for o in verdict.outcomes if o.passed == bool(verdict.passed)]
+    said = [f"{o.name}: {o.reason}" for o in told[:SHOWN]]
+    if len(told) > SHOWN:
+        said.append(f"and {len(told) - SHOWN} more")
+    counted = verdict.skipped or verdict.score not in (0.0, 1.0) or not told
+    return "; ".join([*said, verdict.reason] if counted else said)
 
 
 def _end_of(outcome: CheckOutcome, otherwise: End) -> End:
