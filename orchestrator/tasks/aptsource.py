@@ -1,4 +1,4 @@
-"""Debian source packages, fetched by apt with lists of our own; the machine's are neither read nor changed.
+"""What apt fetches for us, with lists of our own; the machine's are neither read nor changed.
 
 Nothing is unpacked by apt or dpkg, so no code of a package is run.
 """
@@ -7,18 +7,26 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import platform
 import re
 import shutil
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Literal
 
 from orchestrator.tasks.downloads import SourceUnavailable
 from orchestrator.tasks.releases import ReleaseMissing, client, last_line
 from sandboxes.images.debian import sources_for
 
 FRESH = 24 * 3600.0
-"""Seconds after which the lists are fetched anew, when a version is asked for that is not held here."""
+"""Seconds after which lists are fetched anew; at once when they do not know what is asked for."""
+_UNKNOWN = re.compile(
+    r"Unable to (?:find a source package|locate package)|Can not find version|Version .* was not found"
+    r"|no (?:installation )?candidate"
+)
 
 
 def fetch_debian(suite: str, package: str, version: str, lists: Path, into: Path) -> None:
@@ -26,38 +34,67 @@ def fetch_debian(suite: str, package: str, version: str, lists: Path, into: Path
 
     Raises ReleaseMissing (the suite has no such version) and SourceUnavailable (no apt, no network).
     """
-    if shutil.which("apt-get") is None:
-        raise SourceUnavailable("apt-get is not installed; Debian source packages need a machine that has it")
-    apt = _Apt(suite, lists)
-    wanted = ["source", "--download-only", "--only-source", f"{package}={version}"]
-    with apt.alone():
-        if not apt.fresh():
-            apt.update()
-        done = apt.run(wanted, cwd=into)
-        if _unknown(done) and not apt.updated:
-            apt.update()
-            done = apt.run(wanted, cwd=into)
-    if _unknown(done):
+    words = ["source", "--download-only", "--only-source", f"{package}={version}"]
+    done = _ask(_Apt(suite, "deb-src", lists), words, into)
+    if done is None:
         raise ReleaseMissing(f"{suite} has no source package {package} {version}")
     if done.returncode:
         raise SourceUnavailable(f"apt could not fetch {package} {version}: {last_line(done)}")
 
 
+def fetch_packages(suite: str, packages: Sequence[str], lists: Path, into: Path) -> None:
+    """The .deb files of packages ("name" or "name=version"), without what they depend on. Raises as above."""
+    done = _ask(_Apt(suite, "deb", lists), ["download", *packages], into)
+    if done is None:
+        raise ReleaseMissing(f"{suite} has no such package among {', '.join(packages)}")
+    if done.returncode:
+        raise SourceUnavailable(f"apt could not fetch {', '.join(packages)}: {last_line(done)}")
+
+
+def machine_suite() -> str:
+    """The suite of the Debian that this machine runs; bookworm where it is another system."""
+    try:
+        return platform.freedesktop_os_release().get("VERSION_CODENAME") or "bookworm"
+    except OSError:
+        return "bookworm"
+
+
+def _ask(apt: _Apt, words: list[str], into: Path) -> CompletedProcess[bytes] | None:
+    """apt's answer; None when even fresh lists do not know what is asked for."""
+    if shutil.which("apt-get") is None:
+        raise SourceUnavailable("apt-get is not installed; Debian packages need a machine that has it")
+    with apt.alone():
+        if not apt.fresh():
+            apt.update()
+        done = apt.run(words, cwd=into)
+        if _unknown(done) and not apt.updated:
+            apt.update()
+            done = apt.run(words, cwd=into)
+    return None if _unknown(done) else done
+
+
+def _unknown(done: CompletedProcess[bytes]) -> bool:
+    return bool(done.returncode) and _UNKNOWN.search(done.stderr.decode("utf-8", "replace")) is not None
+
+
 class _Apt:
-    def __init__(self, suite: str, lists: Path) -> None:
-        text = re.sub(
-            r"^Types:.*$", "Types: deb-src", sources_for(suite, Path("/etc/apt")), flags=re.MULTILINE
-        )
-        self._text = text
+    """apt for one suite, with its state in a folder of ours."""
+
+    def __init__(self, suite: str, kind: Literal["deb", "deb-src"], lists: Path) -> None:
+        sources = sources_for(suite, Path("/etc/apt"))
+        self._text = re.sub(r"^Types:.*$", f"Types: {kind}", sources, flags=re.MULTILINE)
         self._suite = suite
-        self._folder = lists / f"{suite}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        self._folder = lists / f"{suite}-{kind}-{hashlib.sha256(self._text.encode()).hexdigest()[:12]}"
         self._stamp = self._folder / "updated"
         self.updated = False
 
-    def alone(self) -> _Lock:
+    @contextmanager
+    def alone(self) -> Iterator[None]:
         """Other threads and processes wait."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        return _Lock(self._folder / "lock")
+        with (self._folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def fresh(self) -> bool:
         try:
@@ -88,22 +125,3 @@ class _Apt:
         }
         options = [word for name, value in here.items() for word in ("-o", f"{name}={value}")]
         return client(["apt-get", "--quiet", *options, *words], "apt-get", cwd=str(cwd) if cwd else None)
-
-
-class _Lock:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        self._handle = self._path.open("w")
-        fcntl.flock(self._handle, fcntl.LOCK_EX)
-
-    def __exit__(self, *_: object) -> None:
-        self._handle.close()
-
-
-def _unknown(done: CompletedProcess[bytes]) -> bool:
-    words = done.stderr.decode("utf-8", "replace")
-    return bool(done.returncode) and (
-        "Unable to find a source package" in words or "Can not find version" in words
-    )

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.documents.benchmark import Dependencies
+from orchestrator.tasks.aptsource import fetch_packages, machine_suite
 from orchestrator.tasks.archives import ArchiveTrouble, tar_entries
 from orchestrator.tasks.downloads import SourceUnavailable, digest
 from orchestrator.tasks.hostfiles import folder_entries
 from orchestrator.tasks.memo import Memo
 from orchestrator.tasks.place import Place
-from orchestrator.tasks.releases import client, last_line, pip_python
+from orchestrator.tasks.releases import ReleaseMissing, client, last_line, pip_python
 from orchestrator.tasks.wheels import wheel_entries
 from orchestrator.worktree.trees import TreeStore
 from sandboxes.spec import DEFAULT_PATH, Entry, Layer
@@ -31,6 +32,16 @@ PLATFORMS = tuple(f"manylinux_2_{minor}_x86_64" for minor in (36, 35, 34, 31, 28
 
 
 @dataclass(frozen=True)
+class Room:
+    """What decides besides the list."""
+
+    suite: str
+    """Of the Debian in it."""
+    lists: Path
+    """Where apt's lists are kept."""
+
+
+@dataclass(frozen=True)
 class Kind:
     """How one list is installed and found."""
 
@@ -38,8 +49,9 @@ class Kind:
     """Where the layer lies in the room."""
     env: Mapping[str, str]
     """Search paths to append."""
-    fetch: Callable[[Sequence[str], Path], tuple[Iterator[Entry], dict[str, str]]]
-    """(list, an empty folder) -> files, and what was installed. Raises _Refused and SourceUnavailable."""
+    fetch: Callable[[Sequence[str], Path, Room], tuple[Iterator[Entry], dict[str, str]]]
+    """(list, an empty folder, the room it is for) -> files, and what was installed. Raises _Refused,
+    ReleaseMissing and SourceUnavailable."""
 
 
 @dataclass(frozen=True)
@@ -86,19 +98,23 @@ class _Refused(Exception):
 
 
 def _installed(name: str, kind: Kind, items: Sequence[str], store: TreeStore, place: Place) -> dict[str, Any]:
+    recipe = place.task.environment.debian if place.task.environment else None
+    room = Room(recipe.suite if recipe else machine_suite(), store.folder.parent / "downloads" / "apt")
+
     def work() -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="proctor-deps-") as folder:
             try:
-                entries, facts = kind.fetch(items, Path(folder))
+                entries, facts = kind.fetch(items, Path(folder), room)
                 return {"tree": store.add(entries), "facts": facts}
-            except (_Refused, ArchiveTrouble, ValueError, zipfile.BadZipFile) as refused:
+            except (_Refused, ReleaseMissing, ArchiveTrouble, ValueError, zipfile.BadZipFile) as refused:
                 hint = "pin each as " + ("name==version" if name == "pip" else "its registry lists it")
                 raise place.wrong(f"dependencies.{name}", str(refused), hint) from refused
 
-    return Memo(store).get(["dependencies", 1, name, sorted(items), PYTHON, PLATFORMS], work)
+    asked = ["dependencies", 1, name, sorted(items), PYTHON, PLATFORMS]
+    return Memo(store).get([*asked, room.suite] if name == "apt" else asked, work)
 
 
-def _pip(items: Sequence[str], folder: Path) -> tuple[Iterator[Entry], dict[str, str]]:
+def _pip(items: Sequence[str], folder: Path, _: Room) -> tuple[Iterator[Entry], dict[str, str]]:
     command = [pip_python(), "-I", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet"]
     command += ["--python-version", PYTHON, "--implementation", "cp", "--dest", str(folder)]
     command += [word for platform in PLATFORMS for word in ("--platform", platform)]
@@ -113,7 +129,7 @@ def _pip(items: Sequence[str], folder: Path) -> tuple[Iterator[Entry], dict[str,
     return (entry for wheel in wheels for entry in wheel_entries(wheel)), facts
 
 
-def _npm(items: Sequence[str], folder: Path) -> tuple[Iterator[Entry], dict[str, str]]:
+def _npm(items: Sequence[str], folder: Path, _: Room) -> tuple[Iterator[Entry], dict[str, str]]:
     flags = ["--ignore-scripts", "--no-save", "--no-audit", "--no-fund", "--no-update-notifier"]
     (folder / "package.json").write_text("{}")
     done = client(["npm", "install", *flags, "--prefix", str(folder), *items], "npm", cwd=str(folder))
@@ -135,13 +151,8 @@ def _npm(items: Sequence[str], folder: Path) -> tuple[Iterator[Entry], dict[str,
     return entries, facts
 
 
-def _apt(items: Sequence[str], folder: Path) -> tuple[Iterator[Entry], dict[str, str]]:
-    done = client(["apt-get", "download", "--quiet", *items], "apt-get", cwd=str(folder))
-    if done.returncode:
-        words = done.stderr.decode("utf-8", "replace")
-        if "Unable to locate" in words or "was not found" in words or "no candidate" in words:
-            raise _Refused(f"apt finds no such package among {', '.join(items)} ({last_line(done)})")
-        raise SourceUnavailable(f"apt could not fetch the dependencies: {last_line(done)}")
+def _apt(items: Sequence[str], folder: Path, room: Room) -> tuple[Iterator[Entry], dict[str, str]]:
+    fetch_packages(room.suite, items, room.lists, folder)
     files = sorted(folder.glob("*.deb"))
     facts = {file.name: f"sha256:{digest(file)}" for file in files}
     return (entry for file in files for entry in _deb(file)), facts

@@ -10,9 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.documents.benchmark import Benchmark, DebianSource, Task
+from orchestrator.documents.benchmark import (
+    Benchmark,
+    DebianRecipe,
+    DebianSource,
+    Dependencies,
+    Environment,
+    Task,
+)
 from orchestrator.errors import AuthoringError
 from orchestrator.tasks import sources
+from orchestrator.tasks.dependencies import install
 from orchestrator.tasks.place import Place
 from orchestrator.tasks.sources import Fetched
 from orchestrator.worktree.trees import TreeStore
@@ -137,3 +145,17 @@ def test_a_package_of_debian_is_fetched_with_lists_of_our_own(store: TreeStore, 
     wrong = source.model_copy(update={"version": "0.1-1", "sha256": {"cjson_0.1.orig.tar.gz": "0" * 64}})
     with pytest.raises(AuthoringError, match=r"no source package cjson 0\.1-1"):
         sources.fetch(wrong, store, tmp_path / "downloads", place)
+
+
+@pytest.mark.network
+def test_packages_are_fetched_for_the_suite_of_the_room(store: TreeStore, tmp_path: Path) -> None:
+    recipe = Environment(debian=DebianRecipe(suite="bookworm"))
+    task = Task(id="t", environment=recipe)
+    place = Place(Benchmark(id="b", version="1", tasks=(task,), root=tmp_path, file="b.yaml"), task)
+
+    installed = install(Dependencies(apt=("tini",)), store, place)
+
+    assert "usr/bin/tini" in {entry.path.decode() for entry in installed.layers[0].entries()}
+    assert [name.partition("_")[0] for name in installed.facts] == ["apt:tini"]
+    with pytest.raises(AuthoringError, match="bookworm has no such package among no-such-package-of-debian"):
+        install(Dependencies(apt=("no-such-package-of-debian",)), store, place)
