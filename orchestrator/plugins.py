@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from orchestrator.analyzers.declared import Declared
 from orchestrator.contract import CheckExecutor
+from orchestrator.documents.benchmark import AnalyzerTool
 from orchestrator.errors import AuthoringError, Problem
 
 CORE = "proctor"
@@ -116,6 +118,21 @@ class Registry:
     def of(cls, **groups: Mapping[str, Any]) -> Registry:
         """A registry of given things: `Registry.of(checks={"text": TextExecutor})`."""
         return cls(**{group: Group(_given(group, things)) for group, things in groups.items()})
+
+    def with_analyzers(self, tools: Mapping[str, AnalyzerTool]) -> Registry:
+        """The same with analyzers that a benchmark defines (proctor.yaml). Raises AuthoringError for a name
+        that is taken."""
+        taken = sorted(set(tools) & set(self.analyzers))
+        if taken:
+            hint = "choose another name"
+            raise AuthoringError(
+                Problem("", 0, f"analyzers.{taken[0]}", "is an installed analyzer's name", hint)
+            )
+        if not tools:
+            return self
+        made = {name: Declared(name, tool) for name, tool in tools.items()}
+        kept = (*self.analyzers.plugins.values(), *_given("analyzers", made))
+        return replace(self, analyzers=Group(kept))
 
     @cached_property
     def executors(self) -> tuple[CheckExecutor, ...]:

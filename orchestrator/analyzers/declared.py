@@ -16,11 +16,9 @@ then the last line is the value and `direction` (lower_is_better or higher_is_be
 from __future__ import annotations
 
 import hashlib
-import json
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from orchestrator.analyzers.formats import FORMATS
 from orchestrator.analyzers.measurement import AnalyzerError, Measurement
@@ -28,26 +26,8 @@ from orchestrator.analyzers.number import read_number
 from orchestrator.analyzers.reports import Raw, Report
 from orchestrator.analyzers.tool import REPORT, Options, Tool
 from orchestrator.contract import Check, Step, StepResult
+from orchestrator.documents.benchmark import AnalyzerTool
 from sandboxes.spec import Command
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """One entry of `analyzers`, as `loading` parsed it."""
-
-    command: str
-    format: str
-    version: str = ""
-    """Shell; what it prints is the tool's version. Empty: the command alone stands for it."""
-    exit_codes: tuple[int, ...] = (0, 1)
-    """Of a finished run."""
-    extensions: tuple[str, ...] = ()
-    """What it analyses. Without it nobody can tell whether there was anything to analyse."""
-    direction: str = "lower_is_better"
-    suppressions: str = ""
-    """A syntax of `suppressions.PATTERNS`: new comments of that kind are counted back."""
-    config: tuple[str, ...] = ()
-    """Globs of files that steer it: edits are reported."""
 
 
 class Declared(Tool):
@@ -55,7 +35,7 @@ class Declared(Tool):
 
     name = "declared"
 
-    def __init__(self, name: str, declaration: Declaration) -> None:
+    def __init__(self, name: str, declaration: AnalyzerTool) -> None:
         self.declaration = declaration
         self.name = name
         self.extensions = declaration.extensions
@@ -82,7 +62,7 @@ class Declared(Tool):
         return version, replace(run, command=command)
 
     def read(self, check: Check, workdir: str, results: Sequence[StepResult]) -> Measurement:
-        digest = hashlib.sha256(json.dumps(list(vars(self.declaration).values())).encode()).hexdigest()
+        digest = hashlib.sha256(self.declaration.model_dump_json().encode()).hexdigest()
         measured = super().read(check, workdir, results)
         higher = self.declaration.direction == "higher_is_better"
         if measured.findings is None:
@@ -96,11 +76,3 @@ class Declared(Tool):
         if self.declaration.format == "number":
             return Report(value=read_number(raw.data))
         return FORMATS[self.declaration.format](replace(raw, exit_code=None))
-
-
-def declared(name: str, entry: Mapping[str, Any]) -> Declared:
-    """From plain values, lists as tuples. Raises TypeError for a name that is none."""
-    values: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
-    }
-    return Declared(name, Declaration(**values))

@@ -135,10 +135,11 @@ class Measurement:
 class Analyzer(Protocol):
     """One tool. Stateless.
 
-    Optional attributes: `suppresses` (name of a syntax in `suppressions`, whose new comments are reported),
-    `sees_suppressed` (True when the run defeats them, so that nothing must be counted back), `outside` (True
-    when it runs on the image's own programs alone, so that search paths into the work tree are closed),
-    `config_names` (globs of the files tools of its kind are steered by, for the report).
+    Optional: `suppresses` (name of a syntax in `suppressions`, whose new comments are reported),
+    `obeys_suppressions(check)` (False when the run defeats them, so that nothing must be counted back; True
+    when it is missing), `outside` (True when it runs on the image's own programs alone, so that search paths
+    into the work tree are closed), `config_names` (globs of the files tools of its kind are steered by, for
+    the report).
     """
 
     name: str

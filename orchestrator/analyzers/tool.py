@@ -154,6 +154,10 @@ class Tool:
         within(*made.targets, *made.config_files, *(() if made.inline else (made.config,)))
         return made
 
+    def obeys_suppressions(self, check: Check) -> bool:
+        """Whether comments in the code make the tool look away in this check's runs."""
+        return not self.sees_suppressed
+
     def config_place(self, options: Options, workdir: str) -> str:
         """Where the configuration lies in the room; empty when none was given."""
         if options.inline:

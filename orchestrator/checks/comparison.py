@@ -62,13 +62,14 @@ def compare(
     changes: Collection[ChangedFile],
     allow: frozenset[str] = frozenset(),
     weights: Mapping[str, float] | None = None,
+    obeys: bool = True,
 ) -> Comparison:
     """`changes` is what lies between the two: renames, contents, and the comments it adds. Both measurements
-    are weighed already."""
+    are weighed already. `obeys`: whether the runs did as such comments say."""
     weights = weights or {}
     syntax = getattr(analyzer, "suppresses", "")
     suppressed = added_suppressions(changes, syntax) if syntax else ()
-    obeyed = () if getattr(analyzer, "sees_suppressed", False) or "suppressions" in allow else suppressed
+    obeyed = suppressed if obeys and "suppressions" not in allow else ()
     findings, joined = None, 0.0
     if before.findings is not None and after.findings is not None:
         findings = _matched(before, after, changes, obeyed)

@@ -110,7 +110,16 @@ class Contest:
         else:
             before = replace(after, value=before, counts={}, findings=None, files=None)
         changes = self.judge.changed()
-        compared = compare(self.ask.analyzer, before, after, changes, self.ask.allow, self.ask.weights)
+        obeys = getattr(self.ask.analyzer, "obeys_suppressions", None)
+        compared = compare(
+            self.ask.analyzer,
+            before,
+            after,
+            changes,
+            self.ask.allow,
+            self.ask.weights,
+            obeys is None or obeys(self.check),
+        )
         return self._settled(compared, self._guards(compared, parsed), results[-1])
 
     # Before the measurements ------------------------------------------------------------------------------
@@ -231,18 +240,9 @@ class Contest:
         failed = next((guard for guard in seen if guard.state == "failed"), None)
         if failed is not None:
             return replace(self._failed_guard(failed), compared=compared, guards=seen, facts=facts)
-        delta, minimum = compared.delta, self.ask.minimum
-        meets = delta >= minimum - TOLERANCE * max(1.0, abs(minimum))
-        if meets and self.ask.mode == "no_new":
-            if compared.findings is None:
-                raise OptionError(
-                    f"metadata.mode: {self.ask.analyzer.name} gives no findings to tell new ones"
-                )
-            if compared.findings.new:
-                return Ruling("new_findings", "the change brings new findings", 0.0, compared, seen, facts)
-        score = delta / minimum if minimum > 0 else float(meets)
-        score = 1.0 if meets else min(1.0, max(0.0, score))
-        return Ruling("" if meets else "delta_too_small", "", score, compared, seen, facts)
+        cause, score = settle(compared, self.ask.minimum, self.ask.mode)
+        reason = "the change brings new findings" if cause == "new_findings" else ""
+        return Ruling(cause, reason, score, compared, seen, facts)
 
     def _failed_guard(self, guard: Guard) -> Ruling:
         where = f": {'; '.join(map(printable, guard.places[:3]))}" if guard.places else ""
@@ -263,6 +263,19 @@ class Contest:
         facts["partial"] = error.facts
         facts["end"] = f"limit_hit:{limit}" if limit else "analyzer_error"
         return Ruling("analyzer_error", clip(text, 1000), facts=facts)
+
+
+def settle(compared: Comparison, minimum: float, mode: Mode = "net") -> tuple[str, float]:
+    """(why the gate was not met, score); the first is empty when it was (C-13). Raises OptionError."""
+    delta = compared.delta
+    if delta < minimum - TOLERANCE * max(1.0, abs(minimum)):
+        return "delta_too_small", min(1.0, max(0.0, delta / minimum)) if minimum > 0 else 0.0
+    if mode == "no_new":
+        if compared.findings is None:
+            raise OptionError(f"metadata.mode: {compared.after.tool} gives no findings to tell new ones by")
+        if compared.weigh(compared.findings.new) > 0:
+            return "new_findings", 0.0
+    return "", 1.0
 
 
 def _layer(files: Mapping[str, bytes]) -> Layer:

@@ -13,7 +13,10 @@ from typing import Annotated
 
 import typer
 
-COMMANDS = ("demo", "run", "report", "show", "validate", "check", "shell", "init", "doctor", "reap", "schema")
+COMMANDS = (
+    *("demo", "run", "report", "show", "validate", "check", "delta"),
+    *("shell", "init", "doctor", "reap", "schema"),
+)
 """In the order of the help page. Each is a module of this package with NAME, SUMMARY and command."""
 EPILOG = (
     "Begin with `proctor demo`, then `proctor init my-benchmark`. Exit codes: 0 passed, 1 failed, "

@@ -39,13 +39,15 @@ def load(
     from orchestrator.plugins import Registry
     from orchestrator.rubrics import FOLDER, RubricStore
 
-    registry = registry or Registry.load()
+    found = registry or Registry.load()
     place = find(path)
     folder = place if place.is_dir() else place.parent
     own = [folder / FOLDER] if (folder / FOLDER).is_dir() else []
     problems: list[Problem] = []
     benchmark = _collecting(problems, lambda: load_benchmark(place))
     profiles = _collecting(problems, lambda: load_config(config or folder))
+    tools = profiles.analyzers if profiles else {}
+    registry = _collecting(problems, lambda: found.with_analyzers(tools)) or found
     store = _collecting(problems, lambda: RubricStore.load([*own, *rubrics], schemas(registry)))
     if benchmark is None or profiles is None or store is None:
         raise AuthoringError(problems)

@@ -211,10 +211,24 @@ class Profile(_Document):
     limits: TaskLimits = TaskLimits()
 
 
+class AnalyzerTool(_Document):
+    """A command-line analyzer of the benchmark's own; see `orchestrator.analyzers.declared`."""
+
+    command: str
+    format: str
+    version: str = ""
+    exit_codes: tuple[int, ...] = (0, 1)
+    extensions: tuple[str, ...] = ()
+    direction: Literal["lower_is_better", "higher_is_better"] = "lower_is_better"
+    suppressions: str = ""
+    config: tuple[str, ...] = ()
+
+
 class Config(_Document):
     """proctor.yaml beside the benchmark, or --config."""
 
     profiles: Mapping[str, Profile] = Field(default_factory=dict)
+    analyzers: Mapping[str, AnalyzerTool] = Field(default_factory=dict)
 
 
 Environment.model_rebuild()

@@ -1,4 +1,4 @@
-"""From proctor.yaml to a `Config`: the named sandbox profiles (C-5)."""
+"""From proctor.yaml to a `Config`: the named sandbox profiles (C-5), the benchmark's own analyzers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def load_config(path: Path | str) -> Config:
     found = doc.everything(problems)
     if found:
         raise AuthoringError(found)
-    return Config.model_validate({"profiles": {n: _profile(p, root) for n, p in _profiles(data).items()}})
+    profiles = {n: _profile(p, root) for n, p in _profiles(data).items()}
+    return Config.model_validate({"profiles": profiles, "analyzers": data.get("analyzers") or {}})
 
 
 def _profiles(data: Any) -> dict[str, Any]:

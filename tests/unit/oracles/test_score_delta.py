@@ -28,7 +28,9 @@ class Phpstanish(Phpcs):
 
     name = "phpstanish"
     suppresses = "phpstan"
-    sees_suppressed = False
+
+    def obeys_suppressions(self, check: Any) -> bool:
+        return True
 
 
 class Phpmdish(Phpcs):
@@ -36,7 +38,9 @@ class Phpmdish(Phpcs):
 
     name = "phpmdish"
     suppresses = "phpmd"
-    sees_suppressed = False
+
+    def obeys_suppressions(self, check: Any) -> bool:
+        return True
 
 
 @pytest.fixture
