@@ -9,6 +9,7 @@ lock            held by the one proctor that writes here
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -131,9 +132,7 @@ class Store(RunFolder):
             self._journal = Journal(path / RECORDS)
         except OSError as error:
             self.close()
-            raise AuthoringError(
-                f"{path} cannot be written: {error.strerror}; choose another --out"
-            ) from None
+            raise _theirs(error, f"{path} cannot be written") from None
         except BaseException:
             self.close()
             raise
@@ -230,11 +229,18 @@ def _read_header(path: Path) -> RunHeader:
         raise AuthoringError(f"{file} was not written by this version of proctor, or is damaged") from None
 
 
+def _theirs(error: OSError, what: str) -> Exception:
+    """Whoever chose the folder can choose another; a full or broken disk is the machine's."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return error
+    return AuthoringError(f"{what}: {error.strerror}; choose another --out")
+
+
 def _make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise AuthoringError(f"{path} cannot be made: {error.strerror}; choose another --out") from None
+        raise _theirs(error, f"{path} cannot be made") from None
 
 
 def _take_lock(path: Path) -> int:
@@ -242,7 +248,7 @@ def _take_lock(path: Path) -> int:
     try:
         lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise AuthoringError(f"{path} cannot be written: {error.strerror}; choose another --out") from None
+        raise _theirs(error, f"{path} cannot be written") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

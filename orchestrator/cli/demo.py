@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,9 +37,9 @@ def command(
     from orchestrator.cli.work import Wish, carry_out
 
     benchmark = shipped() / BENCHMARK
-    result = carry_out(
-        Wish(benchmark, agents(benchmark), sandbox=sandbox, out=out, quiet=quiet, argv=("proctor", "demo"))
-    )
+    wish = Wish(benchmark, agents(benchmark), sandbox=sandbox, out=out, quiet=quiet, argv=("proctor", "demo"))
+    # Its code is ours and harmless: limits that cannot be enforced (rootless) are named, and it goes on.
+    result = carry_out(replace(wish, allow_unlimited=True))
     print_report(result.report, str(result.folder))
     surprises = list(unexpected(result.report))
     for surprise in surprises:

@@ -136,6 +136,7 @@ def _home() -> Finding:
 
     try:
         from sandboxes.home import home
+        from sandboxes.scratch import host_full
 
         folder = home()
         free = shutil.disk_usage(folder).free
@@ -147,5 +148,8 @@ def _home() -> Finding:
         return Finding(
             "home", False, f"{folder} cannot be written", "set PROCTOR_HOME to a folder you may write"
         )
+    if host_full(folder):
+        seen = f"{folder} has only {words.size(free)} free, and no room can be opened"
+        return Finding("home", False, seen, "free some space, or set PROCTOR_HOME to a larger disk")
     todo = "little space is left: set PROCTOR_HOME to a larger disk" if free < 2 << 30 else ""
     return Finding("home", True, f"{folder}, {words.size(free)} free", todo)

@@ -88,6 +88,7 @@ def carry_out(wish: Wish, trials: Trials = ordinary) -> Result:
     given, agents = _loaded(wish)
     run_id = new_run_id(given.benchmark.id)
     with _rooms(wish, given, run_id) as provider:
+        _refuse_unenforceable(wish, given, provider)
         plan = _plan(wish, given, agents, provider.name)
         title = given.benchmark.label or given.benchmark.id
         with (
@@ -162,6 +163,27 @@ def _rooms(wish: Wish, given: Given, run_id: str) -> AbstractContextManager[Prov
         return nullcontext(NoRooms())
     kinds = given.registry.sandboxes
     return opened(kinds, wish.sandbox, Owner.current(run_id), allow_unlimited=wish.allow_unlimited)
+
+
+def _refuse_unenforceable(wish: Wish, given: Given, provider: Provider) -> None:
+    """Limits that a task asks for and nobody can keep here stop the whole start, with one sentence."""
+    from orchestrator.plan import select
+    from orchestrator.tools import limits_of
+    from sandboxes.errors import LimitUnenforceable
+
+    if wish.allow_unlimited:
+        return
+    beyond = set(provider.capabilities().unenforced)
+    tasks = [task for task in select(given.benchmark, wish.tasks) if task.has_environment]
+    asking = {task.id: limits_of(task.limits).asked & beyond for task in tasks}
+    limits = sorted(set().union(*asking.values()))
+    if limits:
+        names = [name for name, asked in asking.items() if asked]
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
+        raise LimitUnenforceable(
+            f"{provider.name} cannot enforce limits here that tasks ask for: {', '.join(limits)} ({shown}); "
+            "run as root or on another engine, drop them, or pass --allow-unlimited"
+        )
 
 
 def _loaded(wish: Wish) -> tuple[Given, dict[str, Agent]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -42,6 +43,9 @@ def reap(engine: Engine) -> Reaped:
 
 def how_to_start() -> str:
     """What to do about a missing engine, for people."""
+    socket = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
+    if os.path.exists(socket) and not os.access(socket, os.W_OK):  # noqa: PTH110 no path when it is an address
+        return f"this user may not use {socket}: ask to be put into the group docker, or set DOCKER_HOST"
     if shutil.which("dockerd") or shutil.which("podman"):
         return "start it (systemctl start docker, or podman system service) or set DOCKER_HOST"
     return "install the package docker.io, or set DOCKER_HOST"

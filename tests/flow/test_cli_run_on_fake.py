@@ -66,14 +66,20 @@ def faults() -> dict[str, BaseException]:
 
 
 @pytest.fixture
+def lacking() -> list[str]:
+    """Limits that the machine is to be unable to enforce; filled like `faults`."""
+    return []
+
+
+@pytest.fixture
 def proctor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: dict[str, BaseException]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: dict[str, BaseException], lacking: list[str]
 ) -> Iterator[Proctor]:
     """The command, with the fake as its only sandbox and a home of its own."""
     installed = Registry.load()
 
     def fake(owner: Any, *, allow_unlimited: bool = False) -> FakeProvider:
-        return FakeProvider(owner, allow_unlimited=allow_unlimited, faults=faults)
+        return FakeProvider(owner, allow_unlimited=allow_unlimited, faults=faults, unenforced=tuple(lacking))
 
     only_fake = Group([Plugin("sandboxes", "fake", "(test)", lambda: fake)])
     monkeypatch.setattr(Registry, "load", classmethod(lambda cls: replace(installed, sandboxes=only_fake)))
@@ -237,3 +243,31 @@ def test_a_shell_line_runs_in_the_room_and_keeps_its_folder(
     code = proctor("shell", "word", "--benchmark", benchmark, "--sandbox", "fake")
 
     assert code == 0
+
+
+def test_a_limit_that_cannot_be_kept_stops_the_start_before_anything_is_recorded(
+    proctor: Proctor, benchmark: Path, lacking: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = BENCHMARK.replace("id: other\n", "id: other\n    limits: {memory: 64M}\n")
+    (benchmark / "benchmark.yaml").write_text(text)
+    lacking.append("memory")
+    asked = ("run", benchmark, "--agent", "gold", "--sandbox", "fake", "--out", "out")
+
+    refused = proctor(*asked)
+
+    assert refused == 3
+    assert "memory (other)" in capsys.readouterr().err
+    assert not Path("out").exists()
+    assert proctor(*asked, "--tasks", "word") == 0
+
+
+def test_the_demo_goes_on_where_limits_cannot_be_enforced(
+    proctor: Proctor, lacking: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lacking += ["cpus", "memory", "pids", "disk"]
+
+    proctor("demo", "--sandbox", "fake", "--quiet")
+
+    shown = capsys.readouterr().out
+    assert "errored" not in shown.partition("\n")[0]
+    assert "Not enforced on this machine: cpus, disk, memory, pids" in shown
