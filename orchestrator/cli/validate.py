@@ -69,6 +69,8 @@ def command(
     """
     documents, rounds = counted(documents) if execute else (documents, 0)
     findings = look(documents, rubrics or [], config)
+    if not execute:
+        _refuse_unused({"--tasks": tasks, "--out": out, "--write-quarantine": write_quarantine})
     if not execute or findings.errors:
         return _answer(documents, findings, as_json)
     from orchestrator.cli.examine import Wish, examine
@@ -100,6 +102,14 @@ def counted(documents: list[Path]) -> tuple[list[Path], int]:
     numbers = [d for d in documents if str(d).isascii() and str(d).isdecimal() and not d.exists()]
     rest = [d for d in documents if d not in numbers]
     return rest, max(1, int(str(numbers[0]))) if numbers else ROUNDS
+
+
+def _refuse_unused(options: dict[str, object]) -> None:
+    from orchestrator.errors import AuthoringError
+
+    idle = [name for name, value in options.items() if value]
+    if idle:
+        raise AuthoringError(f"{' and '.join(idle)}: only with --execute")
 
 
 def _refuse_unless_one_benchmark(documents: list[Path]) -> None:

@@ -5,6 +5,7 @@ Stands around the executors that open rooms and changes nothing of what they do 
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -133,7 +134,7 @@ class _Noting:
             return
         for index, (seen, sighting) in enumerate(self._results):
             if seen is result:
-                statuses = dict(report.statuses)
+                statuses = {sys.intern(test): status for test, status in report.statuses.items()}
                 self._results[index] = (seen, replace(sighting, statuses=statuses))
 
     def _noted(

@@ -241,6 +241,15 @@ def test_a_patch_that_does_not_apply_is_found_without_a_room(
     assert "does not apply" in capsys.readouterr().err
 
 
+def test_options_of_execution_alone_are_refused(
+    proctor: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = written(tmp_path / "b", turns("grep right answer.txt"), word={})
+
+    assert proctor("validate", folder, "--write-quarantine") == 2
+    assert "only with --execute" in capsys.readouterr().err
+
+
 def test_the_quarantine_names_tasks_there_are(
     proctor: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
