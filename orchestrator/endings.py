@@ -73,4 +73,7 @@ def _why_unscored(note: Notebook) -> str:
         return (
             f"{ref} names no enabled rubric; only the task's own criteria are left, and no judge reads them"
         )
-    return "no rubric" if ref is None else f"{ref} is attached, but no grader of this task executes it"
+    if ref is None:
+        return "no rubric"
+    hint = "add graders: [rubric_checks] to the task"
+    return f"{ref} is attached, but no grader of this task executes it; {hint}"

@@ -127,7 +127,7 @@ def notes(report: Report, folder: str) -> list[str]:
         tasks = ", ".join(dict.fromkeys(words.safe(row.task) for row in apart))
         lines.append(f"Kept apart by quarantine.yaml, not run and in no rate or mean: {tasks}.")
     if report.unenforced:
-        lines.append(f"Not enforced on this machine: {', '.join(report.unenforced)} (defaults; recorded).")
+        lines.append(f"Not enforced on this machine: {', '.join(report.unenforced)} (in every record).")
     lines += [f"Warning: {words.safe(warning)}." for warning in report.warnings]
     lines.append(f"Records: {folder}")
     telling = next((r for r in report.rows if r.status not in ("passed", "not_run")), None) or next(
