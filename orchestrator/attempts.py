@@ -208,6 +208,7 @@ def _word(end: str, otherwise: End) -> End:
 
 
 _ROOM_TROUBLE: tuple[type[SandboxError], ...] = (SandboxError, *SandboxError.__subclasses__())
-ROOM_ENDS = frozenset(kind.end for kind in _ROOM_TROUBLE)
-RETRYABLE_ENDS = frozenset(kind.end for kind in _ROOM_TROUBLE if kind.retryable)
+ROOM_ENDS = frozenset(kind.end for kind in _ROOM_TROUBLE) | {"judge_unreachable"}
+"""Ends that say nothing while everything is being stopped."""
+RETRYABLE_ENDS = frozenset(kind.end for kind in _ROOM_TROUBLE if kind.retryable) | {"judge_unreachable"}
 """Ends that a fresh attempt may better. No verdict and no limit is among them (B135)."""

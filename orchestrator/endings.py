@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
+from orchestrator.combine import meets
 from orchestrator.documents.record import ENDS, End, TrialRecord
 from orchestrator.notebook import Notebook
-from orchestrator.outcomes import CheckOutcome, Verdict
+from orchestrator.outcomes import CheckOutcome, Verdict, question_score
 from orchestrator.worktree.patches import PatchError
 
 SHOWN = 5
@@ -24,17 +25,31 @@ def unusable(note: Notebook, error: PatchError) -> TrialRecord:
     return note.record("failed", _CHANGE_ENDS[error.kind], str(error))
 
 
-def conclude(note: Notebook, verdict: Verdict | None, *, empty: bool) -> TrialRecord:
-    """The record of a graded attempt.
+def conclude(
+    note: Notebook, verdict: Verdict | None, threshold: float, *, empty: bool = False, rooms: bool = False
+) -> TrialRecord:
+    """The record of a graded attempt, from the rubric's verdict and the grades in `note`.
 
+    Where rubric_checks alone grades, the verdict decides. Else the question score does: it passes from
+    `threshold` (0 to 5) on. `rooms`: the rubric's checks looked at the work in rooms; a verdict that failed
+    there is not outvoted by graders that read what the agent says of itself.
     `empty`: the agent changed nothing, and a check looked at the work tree. That is graded like anything
     else, so that the tests speak, but it never passes: a state that needed no change proves nothing (B018).
     """
-    if verdict is None:
-        return note.record("unscored", "nothing_executable", _why_unscored(note))
-    if verdict.errored:
+    if verdict is not None and verdict.errored:
         first = next(outcome for outcome in verdict.outcomes if outcome.status == "error")
         return note.record("errored", _end_of(first, "sandbox_error"), first.reason, verdict=verdict)
+    if trouble := next((grade for grade in note.grades if grade.end), None):
+        end = _word(trouble.end, "harness_error")
+        return note.record("errored", end, f"{trouble.name}: {trouble.reason}", verdict=verdict)
+    if note.verdict_decides:
+        return _by_verdict(note, verdict, empty)
+    return _by_grades(note, verdict, threshold, empty, rooms)
+
+
+def _by_verdict(note: Notebook, verdict: Verdict | None, empty: bool) -> TrialRecord:
+    if verdict is None:
+        return note.record("unscored", "nothing_executable", _why_unscored(note))
     if verdict.passed is None:
         return note.record("unscored", "nothing_executable", verdict.reason, verdict=verdict)
     if empty:
@@ -43,9 +58,32 @@ def conclude(note: Notebook, verdict: Verdict | None, *, empty: bool) -> TrialRe
         )
     if verdict.passed:
         return note.record("passed", "graded", explain(verdict), verdict=verdict)
+    return note.record("failed", _cause(verdict), explain(verdict), verdict=verdict)
+
+
+def _by_grades(
+    note: Notebook, verdict: Verdict | None, threshold: float, empty: bool, rooms: bool
+) -> TrialRecord:
+    """The mean over the graders that graded; a question that none graded is unscored (C-25)."""
+    score = question_score(note.grades)
+    said = "; ".join(
+        f"{g.name}{'' if g.score is None else f' {g.score:.4g}'}: {g.reason}" for g in note.grades
+    )
+    if score is None:
+        return note.record("unscored", "nothing_executable", said, verdict=verdict)
+    told = f"question score {score:.4g} of 5, {threshold:g} wanted; {said}"
+    if empty:
+        return note.record("failed", "change_empty", f"nothing was changed; {told}", verdict=verdict)
+    if rooms and verdict is not None and verdict.passed is False:
+        told = f"the rubric's verdict on the work failed; {told}"
+        return note.record("failed", _cause(verdict), told, verdict=verdict)
+    return note.record("passed" if meets(score, threshold) else "failed", "graded", told, verdict=verdict)
+
+
+def _cause(verdict: Verdict) -> End:
+    """The end word of the first failed check that has one."""
     causes = [_end_of(outcome, "graded") for outcome in verdict.outcomes if outcome.status == "failed"]
-    end: End = next((word for word in causes if word != "graded"), "graded")
-    return note.record("failed", end, explain(verdict), verdict=verdict)
+    return next((word for word in causes if word != "graded"), "graded")
 
 
 def explain(verdict: Verdict) -> str:
@@ -63,7 +101,10 @@ def explain(verdict: Verdict) -> str:
 
 
 def _end_of(outcome: CheckOutcome, otherwise: End) -> End:
-    word = outcome.details.get("end")
+    return _word(outcome.details.get("end"), otherwise)
+
+
+def _word(word: object, otherwise: End) -> End:
     return cast(End, word) if word in ENDS else otherwise
 
 

@@ -40,6 +40,7 @@ def of(
         "proctor": version,
         "config": _json(None if config is None else config.model_dump(mode="json")),
         "options": _json(dict(options or {})),
+        "scoring": _json(benchmark.scoring.model_dump()),
     }
     by_task: dict[str, dict[str, str]] = {}
 

@@ -20,6 +20,7 @@ from orchestrator.documents.record import (
     AgentRecord,
     ChangeRecord,
     End,
+    GradeRecord,
     OutcomeRecord,
     PhaseTime,
     TrialRecord,
@@ -27,7 +28,7 @@ from orchestrator.documents.record import (
     VerdictRecord,
 )
 from orchestrator.evidence import Heard
-from orchestrator.outcomes import CheckOutcome, Verdict
+from orchestrator.outcomes import HIGHEST_GRADE, CheckOutcome, Grade, Verdict, question_score
 from orchestrator.worktree.change import Change
 from sandboxes.protocol import Done
 
@@ -56,6 +57,7 @@ class Notebook:
     change: ChangeRecord | None = None
     response_sha256: str | None = None
     ref_unresolved: bool = False
+    grades: tuple[Grade, ...] = ()
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
 
     def __post_init__(self) -> None:
@@ -153,6 +155,18 @@ class Notebook:
             if output.total:
                 self.keep(f"{heard.side}-{heard.room}-{heard.index + 1}.{stream}.txt", output.data)
 
+    def keep_grades(self, grades: tuple[Grade, ...]) -> None:
+        """What the graders said, and the answers they had from elsewhere."""
+        self.grades = grades
+        for grade in grades:
+            for name, data in grade.kept.items():
+                self.keep(name, data)
+
+    @property
+    def verdict_decides(self) -> bool:
+        """Whether the rubric's verdict alone is the trial's: no other grader was chosen."""
+        return all(grade.name == "rubric_checks" for grade in self.grades)
+
     def record(
         self,
         status: TrialStatus,
@@ -163,9 +177,10 @@ class Notebook:
         error: str | None = None,
         final: bool = True,
     ) -> TrialRecord:
-        """The attempt, whole. `score` is the verdict's, and only for passed and failed trials."""
-        scored = status in ("passed", "failed")
-        score = verdict.score if verdict is not None and scored else (0.0 if scored else None)
+        """The attempt, whole. Only passed and failed trials have a score."""
+        score = grade = None
+        if status in ("passed", "failed"):
+            score, grade = self._scores(verdict)
         return TrialRecord(
             trial=self.trial,
             attempt=self.attempt,
@@ -176,6 +191,10 @@ class Notebook:
             score=score,
             reason=reason,
             verdict=None if verdict is None else _verdict(verdict),
+            grades=tuple(
+                GradeRecord(**{f: getattr(g, f) for f in GradeRecord.model_fields}) for g in self.grades
+            ),
+            question_score=grade,
             change=self.change,
             response_sha256=self.response_sha256,
             ref_unresolved=self.ref_unresolved,
@@ -188,6 +207,15 @@ class Notebook:
             error=error,
             **self.facts,
         )
+
+    def _scores(self, verdict: Verdict | None) -> tuple[float | None, float | None]:
+        """On 0 to 1 and on 0 to 5 (C-41): the verdict's, or the mean of the grades. 0 for work that could not
+        be graded."""
+        grade = question_score(self.grades)
+        if grade is not None and not self.verdict_decides:
+            return grade / HIGHEST_GRADE, grade
+        score = 0.0 if verdict is None else verdict.score
+        return score, None if score is None else HIGHEST_GRADE * score
 
 
 def _verdict(verdict: Verdict) -> VerdictRecord:

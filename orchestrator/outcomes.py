@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -99,3 +99,38 @@ class Verdict:
     def suggestions(self) -> tuple[str, ...]:
         """Text an agent can act on: one line per failed check (rule 180, C-46)."""
         return tuple(f"[{o.name}] {o.reason}" for o in self.outcomes if o.status == "failed")
+
+
+HIGHEST_GRADE = 5.0
+
+
+@dataclass(frozen=True)
+class Grade:
+    """What one grader says of a trial, on 0 to 5 (C-25, C-41)."""
+
+    name: str
+    """The grader's, as the task names it: "format", "judge:careful"."""
+    score: float | None
+    """None when there was nothing to grade, or when the grader could not do its work."""
+    reason: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """JSON-serialisable facts behind the reason."""
+    end: str = ""
+    """Why the grader could not do its work, an end word of the records. The trial has no score then (C-9)."""
+    kept: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """What to keep beside the record, by file name: a judge's answer as it came."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a score that is none: a grader's fault is never a candidate's score."""
+        if self.score is not None and not 0 <= self.score <= HIGHEST_GRADE:
+            raise ValueError(f"the grader {self.name} gave the score {self.score!r}; it must be 0 to 5")
+
+
+def question_score(grades: Iterable[Grade]) -> float | None:
+    """The mean over the graders that graded; None when none did: a skip, never a zero (C-25, rule 215).
+
+    >>> question_score([Grade("format", 5.0, ""), Grade("facts", 2.0, ""), Grade("tools", None, "")])
+    3.5
+    """
+    scores = [grade.score for grade in grades if grade.score is not None]
+    return math.fsum(scores) / len(scores) if scores else None

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from orchestrator.documents.benchmark import Benchmark, Task
+from orchestrator.documents.scoring import Gate
 from orchestrator.errors import AuthoringError
 
 Inputs = Callable[[Task, str], Mapping[str, str]]
@@ -50,10 +51,12 @@ class Plan:
     agents: tuple[str, ...]
     repeats: int
     trials: tuple[TrialJob, ...]
+    gates: tuple[Gate, ...] = ()
+    """What the run must reach; they stand in the plan so that a report needs no benchmark."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; `from_json` reads them back."""
-        return asdict(self)
+        return {**asdict(self), "gates": [gate.model_dump() for gate in self.gates]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
@@ -65,6 +68,7 @@ class Plan:
                 tuple(map(str, data["agents"])),
                 int(data["repeats"]),
                 tuple(TrialJob(**job) for job in data["trials"]),
+                tuple(Gate.model_validate(gate) for gate in data.get("gates", ())),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise AuthoringError(f"the run's plan is damaged: {error}") from None
@@ -88,7 +92,7 @@ def make(
     _check_request(agents, repeats)
     tasks = select(benchmark, tasks_glob)
     trials = tuple(_jobs(benchmark, tasks, agents, repeats, inputs or _no_inputs))
-    return Plan(benchmark.id, benchmark.version, tuple(agents), repeats, trials)
+    return Plan(benchmark.id, benchmark.version, tuple(agents), repeats, trials, benchmark.gates)
 
 
 def select(benchmark: Benchmark, tasks_glob: str | None) -> tuple[Task, ...]:

@@ -1,4 +1,4 @@
-"""Which checks, agents, sandboxes, setups and analyzers there are: what is installed, found by entry point.
+"""Which checks, agents, sandboxes, setups, analyzers and graders there are, found by entry point.
 
 The built-ins come through the same door. Nothing is imported before it is asked for.
 """
@@ -19,7 +19,7 @@ from orchestrator.errors import AuthoringError, Problem
 
 CORE = "proctor"
 """The distribution whose plug-ins always come first (rule 154, C-47)."""
-GROUPS = ("checks", "agents", "sandboxes", "setups", "analyzers")
+GROUPS = ("checks", "agents", "sandboxes", "setups", "analyzers", "graders")
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,7 @@ class Registry:
     sandboxes: Group = field(default_factory=Group)
     setups: Group = field(default_factory=Group)
     analyzers: Group = field(default_factory=Group)
+    graders: Group = field(default_factory=Group)
 
     @classmethod
     def load(cls) -> Registry:

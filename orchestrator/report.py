@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator import gates
 from orchestrator.documents.record import TrialRecord
+from orchestrator.gates import GateResult
 from orchestrator.plan import Plan, TrialJob
 from orchestrator.summary import STATUSES, Standing
 from orchestrator.summary import summarise as sum_up
@@ -27,6 +29,8 @@ class Row:
     reason: str
     attempts: int
     seconds: float
+    question_score: float | None = None
+    """On 0 to 5: the mean of its graders."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class Report:
     unenforced: tuple[str, ...]
     """Limits that could not be enforced in at least one trial."""
     exit_code: int
+    gates: tuple[GateResult, ...] = ()
 
     @property
     def planned(self) -> int:
@@ -63,8 +68,11 @@ class Report:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes the rates doubtful: an agent most of whose changes are empty (B018)."""
-        return tuple(_doubt(agent) for agent in self.agents if _mostly_empty(agent))
+        """What makes the rates doubtful: an agent most of whose changes are empty (B018). Then the soft gates
+        that were missed."""
+        doubts = (_doubt(agent) for agent in self.agents if _mostly_empty(agent))
+        soft = (f"soft gate: {g.reason}" for g in self.gates if g.gate.kind == "soft" and not g.met)
+        return (*doubts, *soft)
 
 
 def summarise(records: Iterable[TrialRecord], plan: Plan) -> Report:
@@ -87,6 +95,7 @@ def summarise(records: Iterable[TrialRecord], plan: Plan) -> Report:
     rows = tuple(_row(job, latest.get(job.trial), len(tries.get(job.trial, ()))) for job in plan.trials)
     found = {trial: Standing.of(record) for trial, record in latest.items()}
     summary = sum_up((job.trial for job in plan.trials), found)
+    results = gates.evaluate(plan.gates, plan.agents, latest)
     return Report(
         benchmark=plan.benchmark,
         benchmark_version=plan.benchmark_version,
@@ -94,7 +103,8 @@ def summarise(records: Iterable[TrialRecord], plan: Plan) -> Report:
         counts=dict(summary.counts),
         agents=tuple(_agent(agent, [r for r in rows if r.agent == agent]) for agent in plan.agents),
         unenforced=tuple(sorted(unenforced)),
-        exit_code=summary.exit_code,
+        exit_code=gates.exit_code(summary.exit_code, plan.gates, results),
+        gates=results,
     )
 
 
@@ -128,8 +138,19 @@ def as_json(report: Report) -> dict[str, Any]:
                 "reason": row.reason,
                 "attempts": row.attempts,
                 "seconds": row.seconds,
+                "question_score": row.question_score,
             }
             for row in report.rows
+        ],
+        "gates": [
+            {
+                **result.gate.model_dump(),
+                "agent": result.agent,
+                "value": result.value,
+                "trials": result.trials,
+                "met": result.met,
+            }
+            for result in report.gates
         ],
         "unenforced": list(report.unenforced),
         "warnings": list(report.warnings),
@@ -152,6 +173,7 @@ def _row(job: TrialJob, record: TrialRecord | None, attempts: int) -> Row:
         reason=record.reason,
         attempts=attempts,
         seconds=record.seconds,
+        question_score=record.question_score if graded else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tenacity.wait import wait_base
 
@@ -37,12 +37,13 @@ def execute(
     listener: Listener | None = None,
     stop: Stop | None = None,
     wait: wait_base | None = None,
+    on_stop: Sequence[Callable[[], None]] = (),
 ) -> RunSummary:
     """Run every trial of `plan` that `store` holds no result of under equal inputs.
 
     A trial is tried `retries` times more after trouble of the infrastructure that a fresh attempt may
     mend; never after a verdict. `scheduler` replaces the local one with its `slots` and the machine's
-    budgets; `wait` the pauses between attempts.
+    budgets; `wait` the pauses between attempts. `on_stop` is called, too, when the run is to end early.
 
     SIGINT, SIGTERM, SIGHUP and `stop` end all rooms, start nothing more and return within seconds, with
     every record written; the exit code is 130 then, and the same call on the resumed store goes on. Who
@@ -62,7 +63,7 @@ def execute(
         retries=retries,
         wait=wait or BACK_OFF,
     )
-    with on_signals(stop), stop.calling(scheduler.stop, lambda: _close_rooms(provider)):
+    with on_signals(stop), stop.calling(scheduler.stop, lambda: _close_rooms(provider), *on_stop):
         return _carry_out(plan, attempts, scheduler)
 
 

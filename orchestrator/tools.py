@@ -8,14 +8,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from orchestrator.agents import Agent
+from orchestrator.agents import Agent, AgentReport
 from orchestrator.befores import BeforeCache
 from orchestrator.contract import CheckExecutor
 from orchestrator.deadline import Deadline
 from orchestrator.documents.benchmark import Benchmark, Config, Environment, Task, TaskLimits
 from orchestrator.evidence import Profile, RoomJudge
+from orchestrator.graders import Grader
+from orchestrator.graders.rubric_checks import RubricChecks
 from orchestrator.grading import ExecutorSet, Resolver
 from orchestrator.notebook import Notebook
+from orchestrator.outcomes import Grade, Verdict
 from orchestrator.tasks import states
 from orchestrator.tasks.states import Graded, TaskState
 from sandboxes.protocol import Provider
@@ -27,7 +30,7 @@ DEFAULT_AGENT_TIME = 3600.0
 
 @dataclass(frozen=True)
 class Tools:
-    """`home` is the state root; `agents` are by spec, as planned; `rubrics` resolves refs."""
+    """`home` is the state root; `agents` and `graders` are by spec, as planned; `rubrics` resolves refs."""
 
     benchmark: Benchmark
     provider: Provider
@@ -39,6 +42,7 @@ class Tools:
     executor_set: ExecutorSet = "all"
     version: str = ""
     befores: BeforeCache = field(default_factory=BeforeCache)
+    graders: Mapping[str, Grader] = field(default_factory=lambda: {RubricChecks.name: RubricChecks()})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_states", {})
@@ -52,6 +56,25 @@ class Tools:
     def unenforced(self) -> tuple[str, ...]:
         """Default limits that this machine cannot enforce; recorded with every trial."""
         return self.provider.capabilities().unenforced
+
+    @property
+    def pass_threshold(self) -> float:
+        """The question score, on 0 to 5, that passes."""
+        return self.benchmark.scoring.question_pass_threshold
+
+    def grades(
+        self, task: Task, report: AgentReport, verdict: Verdict | None, criteria: str
+    ) -> tuple[Grade, ...]:
+        """What each grader of the task says, until one cannot do its work: there is no score then, and
+        nobody is asked in vain. The same where a check of the rubric lost its rooms."""
+        made: list[Grade] = []
+        if verdict is not None and verdict.errored:
+            return ()
+        for name in task.grader_names:
+            made.append(self.graders[name].grade(task, report, verdict, criteria))
+            if made[-1].end:
+                break
+        return tuple(made)
 
     def state(self, task: Task) -> TaskState:
         """The task's trees and layers, prepared once per run; other trials of the task wait for the first.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from orchestrator import grading
+from orchestrator import criteria, grading
 from orchestrator.agents import Actor, AgentReport, Bringer, Fix
 from orchestrator.contract import Context
 from orchestrator.deadline import Deadline
@@ -52,8 +52,10 @@ def run(job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:
         note.touched(graded.touched_protected)
         judge = tools.judge(state, graded, Deadline.after(task.limits.trial_time, "trial_time"), note)
         context = Context(task.row, judge, report.trajectory, tools.benchmark.root)
-        verdict = _verdict(task, report, note, tools, context)
-    return conclude(note, verdict, empty=change.empty and judge.asked)
+        verdict = _graded(task, report, note, tools, context)
+    return conclude(
+        note, verdict, tools.pass_threshold, empty=change.empty and judge.asked, rooms=judge.asked
+    )
 
 
 def _work(
@@ -78,7 +80,10 @@ def _work(
 
 def _brought(agent: Bringer, task: Task, gold: bytes | None) -> tuple[AgentReport, bytes]:
     brought = agent.brings(task, Fix(gold))
-    return AgentReport(response=brought.response, model=brought.model, note=brought.note), brought.change
+    report = AgentReport(
+        response=brought.response, trajectory=brought.trajectory, model=brought.model, note=brought.note
+    )
+    return report, brought.change
 
 
 def _answer_only(task: Task, job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:
@@ -90,18 +95,21 @@ def _answer_only(task: Task, job: TrialJob, note: Notebook, tools: Tools) -> Tri
     note.keep_report(report)
     with note.phase("grade"):
         context = Context(task.row, None, report.trajectory, tools.benchmark.root)
-        verdict = _verdict(task, report, note, tools, context)
-    return conclude(note, verdict, empty=False)
+        verdict = _graded(task, report, note, tools, context)
+    return conclude(note, verdict, tools.pass_threshold)
 
 
-def _verdict(
+def _graded(
     task: Task, report: AgentReport, note: Notebook, tools: Tools, context: Context
 ) -> Verdict | None:
-    """The rubric's verdict; None when the task selects no rubric grader or its ref names nothing (C-30)."""
+    """Every grader's grade, into the notebook, and the rubric's verdict: None when the task selects no rubric
+    grader or its ref names nothing (C-30)."""
     rubric = tools.rubrics(task.rubric_ref) if task.rubric_ref else None
     note.ref_unresolved = task.rubric_ref is not None and rubric is None
-    if rubric is None or not task.grades_rubric:
-        return None
-    return grading.evaluate(
-        rubric, report.response, context, tools.executors, tools.rubrics, tools.executor_set
-    )
+    verdict = None
+    if rubric is not None and task.grades_rubric:
+        verdict = grading.evaluate(
+            rubric, report.response, context, tools.executors, tools.rubrics, tools.executor_set
+        )
+    note.keep_grades(tools.grades(task, report, verdict, criteria.merge(task.criteria, rubric)))
+    return verdict

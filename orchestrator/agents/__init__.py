@@ -44,6 +44,8 @@ class Brought:
     model: str | None = None
     note: str = ""
     """A sentence for the record when something about it is odd ("no prediction for this task")."""
+    trajectory: Any = None
+    """The record of what it did, where there is one."""
 
 
 @dataclass(frozen=True)

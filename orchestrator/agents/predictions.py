@@ -1,7 +1,8 @@
 """predictions: finished changes from a file or a folder, graded byte for byte.
 
 A file holds SWE-bench's objects, {"instance_id", "model_name_or_path", "model_patch"} and, if wanted,
-"response": one per line, or as one JSON list, or as one JSON object by instance id. A folder holds
+"response" and "trajectory": one per line, or as one JSON list, or as one JSON object by instance id. A
+question needs no model_patch, and may be named by "id". A folder holds
 <task>.patch or <task>.diff, and <task>.txt for the response; a task id with "/" means a subfolder.
 """
 
@@ -38,7 +39,9 @@ class Predictions:
             raise AuthoringError("agent predictions needs a file or a folder; write --agent predictions:FILE")
         source = Path(arg)
         try:
-            found = _from_folder(source) if source.is_dir() else _from_file(source, source.read_bytes())
+            text_only = frozenset(task.id for task in benchmark.tasks if not task.has_environment)
+            whole = source.is_dir()
+            found = _from_folder(source) if whole else _from_file(source, source.read_bytes(), text_only)
         except OSError as error:
             raise AuthoringError(f"{arg}: {(error.strerror or str(error)).lower()}") from None
         ids = {task.id for task in benchmark.tasks}
@@ -54,7 +57,9 @@ class Predictions:
         if found is None:
             return "none"
         response = found.response if isinstance(found.response, bytes) else _bytes(found.response)
-        parts = (found.change, response, _bytes(found.model or ""))
+        parts: tuple[bytes, ...] = (found.change, response, _bytes(found.model or ""))
+        if found.trajectory is not None:
+            parts += (json.dumps(found.trajectory, sort_keys=True).encode(),)
         return hashlib.sha256(b"".join(b"%d:%s" % (len(part), part) for part in parts)).hexdigest()
 
     def brings(self, task: Task, state: State | None) -> Brought:
@@ -84,7 +89,7 @@ class _Row:
     key: str | None = None
 
 
-def _from_file(source: Path, raw: bytes) -> dict[str, Brought]:
+def _from_file(source: Path, raw: bytes, text_only: frozenset[str]) -> dict[str, Brought]:
     # surrogateescape keeps bytes that are not UTF-8 as they are, through JSON and back.
     text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     problems: list[Problem] = []
@@ -92,7 +97,7 @@ def _from_file(source: Path, raw: bytes) -> dict[str, Brought]:
     places: dict[str, str] = {}
     for row in _rows(str(source), text, problems):
         try:
-            task, brought = _read(row)
+            task, brought = _read(row, text_only)
         except ValueError as error:
             problems.append(Problem(str(source), row.line, row.place, str(error)))
             continue
@@ -117,7 +122,7 @@ def _rows(name: str, text: str, problems: list[Problem]) -> Iterable[_Row]:
         return _lines(name, text, problems)
     if isinstance(whole, list):
         return [_Row(f"[{n}]", 0, item) for n, item in enumerate(whole)]
-    if isinstance(whole, _Pairs) and "instance_id" not in whole:
+    if isinstance(whole, _Pairs) and not isinstance(whole.get("instance_id", whole.get("id")), str):
         return [_Row(f"[{json.dumps(key)}]", 0, value, key) for key, value in whole.pairs]
     return [_Row("", 1, whole)]
 
@@ -144,24 +149,25 @@ class _Pairs(dict[str, Any]):
         self.pairs = pairs
 
 
-def _read(row: _Row) -> tuple[str, Brought]:
+def _read(row: _Row, text_only: frozenset[str]) -> tuple[str, Brought]:
     """Raises ValueError with what is wrong."""
     data = row.data
     if not isinstance(data, dict):
         raise ValueError(f"an object is wanted, not {_kind(data)}")
-    task = data.get("instance_id", row.key)
+    task = data.get("instance_id", data.get("id", row.key))
     if not isinstance(task, str) or not task:
         raise ValueError('"instance_id" is missing; it names the task')
     if row.key is not None and task != row.key:
         raise ValueError(f'it stands under "{row.key}" but says it is for "{task}"')
-    if "model_patch" not in data:
+    if "model_patch" not in data and not (task in text_only and "response" in data):
         raise ValueError('"model_patch" is missing; write null or "" for an empty change')
     change = _text(data, "model_patch")
     response = _text(data, "response")
     model = data.get("model_name_or_path")
     try:
         whole_response = text_or_bytes(_bytes(response))
-        return task, Brought(_bytes(change), whole_response, model if isinstance(model, str) else None)
+        named = model if isinstance(model, str) else None
+        return task, Brought(_bytes(change), whole_response, named, trajectory=data.get("trajectory"))
     except UnicodeEncodeError:
         raise ValueError("the text holds half of a surrogate pair, which no bytes stand for") from None
 

@@ -17,7 +17,9 @@ _ANY = object()
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class Wanted:
+    """One expected call."""
+
     name: str
     arguments: Any = _ANY
     """_ANY: whatever they were."""
@@ -32,8 +34,10 @@ class ToolUsageExecutor:
     """The score is the share of expected calls found; it passes when all were.
 
     `source` leads to the expected calls: names, or {name, arguments}. Each recorded call stands for one
-    expected call. Order and further calls do not matter. With `match_args` the arguments that an expected
-    call names must be equal, as JSON, to the recorded ones, all of them; without it only names count.
+    expected call. Further calls do not matter, and order does only with `in_order`, which is no field of the
+    rubric kind but of the grader that reads a question's expected_tools. With `match_args` the arguments that
+    an expected call names must be equal, as JSON, to the recorded ones, all of them; without it only names
+    count.
     """
 
     needs = frozenset({"trajectory"})
@@ -43,21 +47,23 @@ class ToolUsageExecutor:
 
     def execute(self, check: Check, response: str | bytes, context: Context) -> CheckOutcome:
         try:
-            wanted = _wanted(resolve(context, check.get("source")), flag(check, "match_args"))
+            wanted = wanted_calls(resolve(context, check.get("source")), flag(check, "match_args"))
+            in_order = flag(check, "in_order")
             made = calls(context.trajectory)
         except (PathError, Mistake, Unreadable) as cause:
             return failed(check, str(cause))
-        missing = _missing(wanted, made)
+        missing = _out_of_order(wanted, made) if in_order else _missing(wanted, made)
         found = len(wanted) - len(missing)
         facts = {"expected": len(wanted), "found": found, "calls": len(made)}
-        reason = f"{found} of {len(wanted)} expected calls among {len(made)} recorded"
+        listed = " in their order" if in_order else ""
+        reason = f"{found} of {len(wanted)} expected calls{listed} among {len(made)} recorded"
         if not missing:
             return passed(check, reason, **facts)
         named = ", ".join(str(w) for w in missing[:3]) + (", ..." if missing[3:] else "")
         return failed(check, f"{reason}; not made: {named}", found / len(wanted), **facts)
 
 
-def _missing(wanted: Sequence[_Wanted], made: Sequence[Call]) -> list[_Wanted]:
+def _missing(wanted: Sequence[Wanted], made: Sequence[Call]) -> list[Wanted]:
     """What no recorded call is left for; those that name arguments choose first."""
     left = list(made)
     missing = []
@@ -70,7 +76,27 @@ def _missing(wanted: Sequence[_Wanted], made: Sequence[Call]) -> list[_Wanted]:
     return missing
 
 
-def _answers(call: Call, want: _Wanted) -> bool:
+def _out_of_order(wanted: Sequence[Wanted], recorded: Sequence[Call]) -> list[Wanted]:
+    """What is left over of the longest run of expected calls that were made one after the other."""
+    made = [call for call in recorded if any(_answers(call, want) for want in wanted)]
+    best = [[0] * (len(made) + 1) for _ in range(len(wanted) + 1)]
+    for i, want in reversed(list(enumerate(wanted))):
+        for j, call in reversed(list(enumerate(made))):
+            took = 1 + best[i + 1][j + 1] if _answers(call, want) else 0
+            best[i][j] = max(took, best[i + 1][j], best[i][j + 1])
+    missing, i, j = [], 0, 0
+    while i < len(wanted):
+        if j < len(made) and best[i][j] == best[i][j + 1]:
+            j += 1
+        elif best[i][j] == best[i + 1][j]:
+            missing.append(wanted[i])
+            i += 1
+        else:
+            i, j = i + 1, j + 1
+    return missing
+
+
+def _answers(call: Call, want: Wanted) -> bool:
     if call.name != want.name:
         return False
     return want.arguments is _ANY or same_json(call.arguments, want.arguments)
@@ -91,22 +117,23 @@ def same_json(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _wanted(value: Any, match_args: bool) -> tuple[_Wanted, ...]:
+def wanted_calls(value: Any, match_args: bool) -> tuple[Wanted, ...]:
+    """The expected calls as a question lists them. Raises Mistake for what is no such list."""
     items = value if _is_list(value) else (value,)
     if not items:
         raise Mistake("the list of expected calls is empty")
     return tuple(_one(item, match_args, number) for number, item in enumerate(items))
 
 
-def _one(item: Any, match_args: bool, number: int) -> _Wanted:
+def _one(item: Any, match_args: bool, number: int) -> Wanted:
     name = item.get("name") if isinstance(item, Mapping) else item
     if not isinstance(name, str) or not name:
         raise Mistake(f"expected call {number} is neither a tool's name nor {{name, arguments}}")
     if not isinstance(item, Mapping) or not match_args or "arguments" not in item:
-        return _Wanted(name)
+        return Wanted(name)
     if not isinstance(item["arguments"], Mapping):
         raise Mistake(f"arguments of expected call {number} are no mapping")
-    return _Wanted(name, item["arguments"])
+    return Wanted(name, item["arguments"])
 
 
 def _is_list(value: Any) -> bool:

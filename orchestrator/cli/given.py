@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from orchestrator.documents.benchmark import Benchmark, Config
     from orchestrator.documents.rubric import Rubric
     from orchestrator.errors import Problem
+    from orchestrator.graders import Grader
     from orchestrator.plugins import Registry
     from orchestrator.rubrics import RubricStore
     from orchestrator.schemas import RubricSchema
@@ -28,12 +29,15 @@ class Given:
     registry: Registry
     quarantine: Mapping[str, str] = field(default_factory=dict)
     """Why a task is kept apart, by its id (quarantine.yaml)."""
+    graders: Mapping[str, Grader] = field(default_factory=dict)
+    """Those that its tasks name, as they name them."""
 
 
 def load(
     path: Path, rubrics: Iterable[Path] = (), config: Path | None = None, registry: Registry | None = None
 ) -> Given:
     """Raises AuthoringError with every problem of the benchmark, its profiles and its rubrics together."""
+    from orchestrator import graders
     from orchestrator.errors import AuthoringError
     from orchestrator.loading import check_references, load_benchmark, load_config, load_quarantine
     from orchestrator.plugins import Registry
@@ -53,9 +57,10 @@ def load(
         raise AuthoringError(problems)
     apart = _collecting(problems, lambda: load_quarantine(benchmark)) or {}
     problems += check_references(benchmark, store, profiles, registry.analyzers)
+    made = _collecting(problems, lambda: graders.make_all(benchmark, registry.graders, profiles)) or {}
     if problems:
         raise AuthoringError(problems)
-    return Given(benchmark, profiles, store, registry, apart)
+    return Given(benchmark, profiles, store, registry, apart, made)
 
 
 def _collecting(problems: list[Problem], read: Callable[[], T]) -> T | None:

@@ -35,7 +35,8 @@ def command(
     """Give every task to every agent, grade what comes back, and keep it all in a run folder.
 
     Exit codes: 0 all passed, 1 some failed, 2 documents or tasks to mend, 3 trouble of the machine,
-    4 a fault of proctor, 130 interrupted. The gravest decides.
+    4 a fault of proctor, 130 interrupted. The gravest decides. Where the benchmark has gates, 1 means that
+    a hard one was missed.
 
     \b
     Examples:
@@ -69,7 +70,7 @@ def command(
         return _show_plan(wish, as_json)
     result = carry_out(wish)
     _tell(result, as_json)
-    return result.summary.exit_code
+    return result.exit_code
 
 
 def _tell(result: Result, as_json: bool) -> None:
@@ -96,7 +97,7 @@ def document(result: Result) -> dict[str, Any]:
         "provider": result.provider,
         "interrupted": result.summary.interrupted,
     }
-    return {**facts, **as_json(result.report), "exit_code": result.summary.exit_code}
+    return {**facts, **as_json(result.report), "exit_code": result.exit_code}
 
 
 def _show_plan(wish: Wish, as_json: bool) -> int:

@@ -84,6 +84,7 @@ def story(record: TrialRecord, run: Path, full: bool) -> Iterator[tuple[str, str
     yield f"{words.mark(record.status)} {word.text}  {words.safe(record.trial)}", f"bold {word.style}"
     yield words.safe(record.reason), ""
     yield from _facts(record)
+    yield from _grades(record)
     if record.verdict is not None:
         for outcome in (*record.verdict.outcomes, *record.verdict.skipped):
             yield from _outcome(outcome, full)
@@ -116,6 +117,19 @@ def _facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
         facts["not enforced"] = ", ".join(record.unenforced)
     for name, value in facts.items():
         yield f"  {name:<13}{words.safe(value)}", ""
+
+
+def _grades(record: TrialRecord) -> Iterator[tuple[str, str]]:
+    """Who graded it, where that is more than the rubric."""
+    from orchestrator.cli import words
+
+    if all(grade.name == "rubric_checks" for grade in record.grades):
+        return
+    mean = words.score(record.question_score)
+    yield f"\ngrades (0 to 5), question score {mean}", "bold"
+    for grade in record.grades:
+        yield f"  {words.safe(grade.name)}: {words.score(grade.score)}", ""
+        yield f"    {words.safe(words.shorten(grade.reason, 500))}", "dim"
 
 
 def _outcome(outcome: OutcomeRecord, full: bool) -> Iterator[tuple[str, str]]:

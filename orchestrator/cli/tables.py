@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from orchestrator.gates import GateResult
     from orchestrator.report import Report, Row
 
 GRADED = ("passed", "failed")
@@ -129,6 +130,7 @@ def notes(report: Report, folder: str) -> list[str]:
     if report.unenforced:
         lines.append(f"Not enforced on this machine: {', '.join(report.unenforced)} (in every record).")
     lines += [f"Warning: {words.safe(warning)}." for warning in report.warnings]
+    lines += [_gate(result) for result in report.gates if result.gate.kind != "soft" or result.met]
     lines.append(f"Records: {folder}")
     telling = next((r for r in report.rows if r.status not in ("passed", "not_run")), None) or next(
         iter(report.rows), None
@@ -136,6 +138,12 @@ def notes(report: Report, folder: str) -> list[str]:
     if telling is not None:
         lines.append(f"Look closer: proctor show {folder} {telling.trial}")
     return lines
+
+
+def _gate(result: GateResult) -> str:
+    met = "met" if result.met else "MISSED"
+    only = ", counts for nothing" if result.gate.kind == "shadow" else ""
+    return f"{result.gate.kind.capitalize()} gate {met}: {words.safe(result.reason)}{only}."
 
 
 def short_names(agents: Iterable[str]) -> dict[str, str]:

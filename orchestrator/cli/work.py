@@ -57,6 +57,14 @@ class Result:
     summary: RunSummary
     provider: str
 
+    @property
+    def exit_code(self) -> int:
+        """The summary's, as the benchmark's gates leave it."""
+        from orchestrator import gates
+
+        results = self.report.gates
+        return gates.exit_code(self.summary.exit_code, [r.gate for r in results], results)
+
 
 def planned(wish: Wish) -> Plan:
     """The plan alone; nothing is opened or written. Raises AuthoringError."""
@@ -81,11 +89,13 @@ def carry_out(wish: Wish, trials: Trials = ordinary) -> Result:
     Raises AuthoringError before anything is started, sandboxes.errors.EngineGone when no room can be
     opened here, orchestrator.journal.JournalFailed when records can no longer be kept.
     """
+    from orchestrator import graders
     from orchestrator.cli.live import shown
     from orchestrator.report import summarise
     from orchestrator.store import new_run_id
 
     given, agents = _loaded(wish)
+    graders.ready(given.graders.values())
     run_id = new_run_id(given.benchmark.id)
     with _rooms(wish, given, run_id) as provider:
         _refuse_unenforceable(wish, given, provider)
@@ -127,6 +137,7 @@ def _execute(
         executor_set=wish.executors,
         version=version("proctor"),
         befores=BeforeCache(home() / "befores"),
+        graders=given.graders,
     )
     apart = {} if wish.quarantined else given.quarantine
     return run.execute(
@@ -138,6 +149,7 @@ def _execute(
         slots=wish.slots,
         retries=wish.retries,
         listener=progress,
+        on_stop=[stop for g in given.graders.values() if (stop := getattr(g, "abandon", None))],
     )
 
 

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from orchestrator.documents.scoring import Gate, JudgeModel, JudgePanel, QuestionScoring
+
 
 class _Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -80,8 +82,9 @@ class ReleasePairSource(_Document):
 
 
 class DebianSource(_Document):
-    """A Debian source package with all its patches, without its folder `debian`; revert_fix takes the source part of some of them out
-    again, and the gold patch puts it back."""
+    """A Debian source package with all its patches, without its folder `debian`.
+
+    revert_fix takes the source part of some of them out again, and the gold patch puts it back."""
 
     kind: Literal["debian"]
     package: str
@@ -144,7 +147,8 @@ class Task(_Document):
     expected: Mapping[str, Any] = Field(default_factory=dict)
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     graders: tuple[str, ...] | None = None
-    """None: ("rubric_checks",) with an environment, nothing without (C-56)."""
+    """By name; see `orchestrator.graders`. None: ("rubric_checks",) with an environment, nothing without
+    (C-56)."""
 
     setup: Literal["none", "revert_fix", "apply_patch"] = "none"
     environment: Environment | None = None
@@ -174,7 +178,14 @@ class Task(_Document):
     @property
     def grades_rubric(self) -> bool:
         """Whether the rubric's checks are executed in a run (rule 40, C-56)."""
-        return self.has_environment if self.graders is None else "rubric_checks" in self.graders
+        return "rubric_checks" in self.grader_names
+
+    @property
+    def grader_names(self) -> tuple[str, ...]:
+        """Who scores it: what `graders` says, or the default."""
+        if self.graders is not None:
+            return self.graders
+        return ("rubric_checks",) if self.has_environment else ()
 
     @property
     def row(self) -> dict[str, Any]:
@@ -197,6 +208,9 @@ class Benchmark(_Document):
     label: str = ""
     description: str = ""
     bundle: str | None = None
+    scoring: QuestionScoring = QuestionScoring()
+    gates: tuple[Gate, ...] = ()
+    """Without any, a failed trial is exit 1; with them, only a hard gate that is missed (rule 193, C-44)."""
     tasks: tuple[Task, ...]
     root: Path
     """Folder of the file; every relative path is below it."""
@@ -229,6 +243,10 @@ class Config(_Document):
 
     profiles: Mapping[str, Profile] = Field(default_factory=dict)
     analyzers: Mapping[str, AnalyzerTool] = Field(default_factory=dict)
+    judges: Mapping[str, JudgeModel] = Field(default_factory=dict)
+    """By name; a task's grader `judge:NAME` asks one."""
+    panels: Mapping[str, JudgePanel] = Field(default_factory=dict)
+    """By name; a task's grader `panel:NAME` asks all of its judges."""
 
 
 Environment.model_rebuild()

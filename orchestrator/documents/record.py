@@ -46,6 +46,8 @@ End = Literal[
     "limit_unenforceable",
     "evicted",
     "interrupted",
+    "judge_unreachable",
+    "judge_unusable",
     "harness_error",
 ]
 """The one list of end words (C-9). A trial's `end`, and an outcome's details["end"], come from it."""
@@ -86,6 +88,17 @@ class VerdictRecord(_Record):
     skipped: tuple[OutcomeRecord, ...] = ()
     warnings: tuple[str, ...] = ()
     executors: str = "all"
+
+
+class GradeRecord(_Record):
+    """One grader's grade, on 0 to 5."""
+
+    name: str
+    score: float | None
+    reason: str
+    details: Mapping[str, Any] = Field(default_factory=dict)
+    end: str = ""
+    """Why the grader could not do its work; empty when it could."""
 
 
 class ChangeRecord(_Record):
@@ -134,6 +147,11 @@ class TrialRecord(_Record):
     rubric_ref: str | None
     ref_unresolved: bool = False
     verdict: VerdictRecord | None = None
+    grades: tuple[GradeRecord, ...] = ()
+    """Of every grader of the task, in its order."""
+    question_score: float | None = None
+    """The mean of the grades, on 0 to 5; only of passed and failed trials. `score` is a fifth of it, or the
+    verdict's where rubric_checks alone grades."""
     change: ChangeRecord | None = None
     response_sha256: str | None = None
     started_at: str

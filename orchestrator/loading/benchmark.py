@@ -39,7 +39,12 @@ def load_benchmark(path: Path | str) -> Benchmark:
     problems = list(explain(benchmark_checker(), doc, doc.data))
     named = {p.path for p in problems}
     rows = list(_rows(doc))
-    for problem in (*_double_ids(doc, rows), *(p for row in rows for p in _row_problems(row, root))):
+    beyond = [
+        *_double_ids(doc, rows),
+        *_gate_problems(doc),
+        *(p for r in rows for p in _row_problems(r, root)),
+    ]
+    for problem in beyond:
         if problem.path not in named:
             problems.append(problem)
     found = doc.everything(problems)
@@ -150,6 +155,16 @@ def _setup_problems(row: Row) -> Iterator[Problem]:
         needy.insert(0, "setup")
     for name in needy:
         yield row.problem((name,), f"{name} needs an environment", "add environment, or remove this field")
+
+
+def _gate_problems(doc: Located) -> Iterator[Problem]:
+    """A bound on the wrong scale could never be met."""
+    gates = doc.data.get("gates") if isinstance(doc.data, dict) else None
+    for number, gate in enumerate(gates if isinstance(gates, list) else ()):
+        least = gate.get("at_least") if isinstance(gate, dict) else None
+        if isinstance(least, int | float) and least > 1 and gate.get("on") != "question_score":
+            hint = "write a number from 0 to 1; only question_score is on 0 to 5"
+            yield doc.problem(("gates", number, "at_least"), f"{gate.get('on')} is at most 1", hint)
 
 
 def _double_ids(doc: Located, rows: list[Row]) -> Iterator[Problem]:

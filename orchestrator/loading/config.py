@@ -1,4 +1,4 @@
-"""From proctor.yaml to a `Config`: the named sandbox profiles (C-5), the benchmark's own analyzers."""
+"""From proctor.yaml to a `Config`: named sandbox profiles (C-5), analyzers and judges of its own."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from orchestrator.documents.benchmark import Config
 from orchestrator.errors import AuthoringError, Problem
 from orchestrator.loading.beside import dockerfile_problems
 from orchestrator.loading.explain import explain
-from orchestrator.loading.limits import limit_problems, parsed_limits
+from orchestrator.loading.limits import limit_problems, parsed_limits, time_problems
 from orchestrator.loading.located import Located
 from orchestrator.loading.texts import read_document
+from orchestrator.loading.words import did_you_mean
 from orchestrator.schemas import benchmark_checker
+from orchestrator.units import parse_time
 
 FILE_NAME = "proctor.yaml"
 
@@ -34,21 +36,41 @@ def load_config(path: Path | str) -> Config:
     root = file.parent.resolve()
     problems = list(explain(benchmark_checker("config"), doc, data))
     named = {p.path for p in problems}
-    problems += [p for p in _profile_problems(doc, data, root) if p.path not in named]
+    more = (*_profile_problems(doc, data, root), *_judge_problems(doc, data))
+    problems += [p for p in more if p.path not in named]
     found = doc.everything(problems)
     if found:
         raise AuthoringError(found)
-    profiles = {n: _profile(p, root) for n, p in _profiles(data).items()}
-    return Config.model_validate({"profiles": profiles, "analyzers": data.get("analyzers") or {}})
+    profiles = {n: _profile(p, root) for n, p in _named(data, "profiles").items()}
+    judges = {n: _judge(j) for n, j in _named(data, "judges").items()}
+    return Config.model_validate({**data, "profiles": profiles, "judges": judges})
 
 
-def _profiles(data: Any) -> dict[str, Any]:
-    profiles = data.get("profiles") if isinstance(data, dict) else None
-    return profiles if isinstance(profiles, dict) else {}
+def _named(data: Any, field: str) -> dict[str, Any]:
+    entries = data.get(field) if isinstance(data, dict) else None
+    return entries if isinstance(entries, dict) else {}
+
+
+def _judge_problems(doc: Located, data: Any) -> Iterator[Problem]:
+    """Times that are none, and panels with a judge that is not there."""
+    judges = _named(data, "judges")
+    for name, judge in judges.items():
+        if isinstance(judge, dict) and "timeout" in judge:
+            yield from time_problems(doc, ("judges", name, "timeout"), judge["timeout"])
+    for name, panel in _named(data, "panels").items():
+        members = panel.get("judges") if isinstance(panel, dict) else None
+        for number, member in enumerate(members if isinstance(members, list) else ()):
+            if isinstance(member, str) and member not in judges:
+                where = ("panels", name, "judges", number)
+                yield doc.problem(where, f'"{member}" is none of the judges', did_you_mean(member, judges))
+
+
+def _judge(judge: dict[str, Any]) -> dict[str, Any]:
+    return {**judge, "timeout": parse_time(judge["timeout"])} if "timeout" in judge else judge
 
 
 def _profile_problems(doc: Located, data: Any, root: Path) -> Iterator[Problem]:
-    for name, profile in _profiles(data).items():
+    for name, profile in _named(data, "profiles").items():
         if not isinstance(profile, dict):
             continue
         at = ("profiles", name)

@@ -25,11 +25,18 @@ def limit_problems(
         where = place("limits", name) if place else (*(at or ()), "limits", name)
         if name in SIZES:
             yield from _size_problems(doc, where, name, value)
-        elif name in TIMES and isinstance(value, str | int | float) and not isinstance(value, bool):
-            try:
-                parse_time(value)
-            except ValueError:
-                yield doc.problem(where, f"{value!r} is not a time", f"write {TIME_WANTED}")
+        elif name in TIMES:
+            yield from time_problems(doc, where, value)
+
+
+def time_problems(doc: Located, where: Where, value: Any) -> Iterator[Problem]:
+    """What is wrong with a time; another type than the schema's is not said again."""
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return
+    try:
+        parse_time(value)
+    except ValueError:
+        yield doc.problem(where, f"{value!r} is not a time", f"write {TIME_WANTED}")
 
 
 def _size_problems(doc: Located, where: Where, name: str, value: Any) -> Iterator[Problem]:
