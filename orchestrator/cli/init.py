@@ -20,6 +20,8 @@ SUMMARY = "Start a benchmark of your own."
 STARTER = "starter"
 ROUNDS = 2
 """How often a drafted task is run before, with gold and with no-op."""
+LONG = 10.0
+"""Seconds one run of the tests may take to be run that often; otherwise it is once."""
 
 
 def command(
@@ -93,22 +95,32 @@ def draft(folder: Path, drafted: str, sandbox: str | None = None, *, quiet: bool
     with _staged(folder) as stage:
         with opened(Registry.load().sandboxes, sandbox, Owner.current(new_run_id("draft"))) as provider:
             made = made_of(wanted, identifier(folder), Workshop(stage, home(), provider, tell))
-        tell(f"running before, gold and no-op {ROUNDS} times")
-        seen = _examined(stage, sandbox)
+        rounds = ROUNDS if made.seconds <= LONG else 1
+        tell(f"running before, gold and no-op, {rounds} time{'s' * (rounds != 1)} each")
+        seen = _examined(stage, sandbox, rounds)
         steady = settled(made, seen, stage)
-        _refuse_unfit(seen if steady.lists == made.lists else _examined(stage, sandbox))
+        _refuse_unfit(seen if steady.lists == made.lists else _examined(stage, sandbox, rounds))
 
 
-def _examined(stage: Path, sandbox: str | None) -> TaskValidation:
-    """What validating the drafted task finds; its records are not kept."""
+def _examined(stage: Path, sandbox: str | None, rounds: int) -> TaskValidation:
+    """What validating the drafted task finds; its records are not kept.
+
+    Raises KeyboardInterrupt when it was interrupted, SandboxError when the machine failed.
+    """
     import tempfile
 
     from orchestrator.cli.examine import Wish, carry_out
+    from sandboxes.errors import SandboxError
 
     with tempfile.TemporaryDirectory(prefix="proctor-draft-") as runs:
-        wish = Wish(stage, ROUNDS, sandbox=sandbox, run=Path(runs) / "run", quiet=True)
-        _, found = carry_out(wish)
-    return found.tasks[0]
+        wish = Wish(stage, rounds, sandbox=sandbox, run=Path(runs) / "run", quiet=True)
+        result, found = carry_out(wish)
+    if result.summary.interrupted:
+        raise KeyboardInterrupt
+    (task,) = found.tasks
+    if task.verdict == "unknown":
+        raise SandboxError("; ".join(task.why))
+    return task
 
 
 def _refuse_unfit(seen: TaskValidation) -> None:

@@ -60,7 +60,7 @@ def draft(wanted: Wanted, benchmark: str, shop: Workshop) -> Draft:
     found = _turning(before, after, wanted)
     count = len(found.fail_to_pass)
     shop.tell(f"{count} turn{'s' * (count == 1)}, {len(found.pass_to_pass)} stay")
-    return write(replace(made, lists=found), shop.folder)
+    return write(replace(made, lists=found, seconds=after.seconds), shop.folder)
 
 
 def settled(made: Draft, seen: TaskValidation, folder: Path) -> Draft:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -31,10 +32,7 @@ class NodeProject:
 
     def first(self) -> Sketch:
         files = [p for p in self._split.tests if p.endswith(SCRIPTS) and not HELPERS & set(p.split("/"))]
-        files = [path for path in files if _tests(self._pair.text(path))]
-        if not files:
-            raise AuthoringError(f"{self._pair.wanted.name} brings no tests that node or tape would run")
-        runner = self._runner(files)
+        runner, files = self._run_by(path for path in files if _tests(self._pair.text(path)))
         wanted = dict(self._manifest.get("dependencies", {}))
         if runner == "tape":
             wanted["tape"] = self._manifest.get("devDependencies", {}).get("tape", "*")
@@ -51,12 +49,18 @@ class NodeProject:
         command = f"{start} {shlex.join(changed)}"
         return replace(sketch, command=command) if command != sketch.command else None
 
-    def _runner(self, files: list[str]) -> str:
-        texts = [self._pair.text(path) for path in files]
-        if all(_uses(text, "node:test") or _uses(text, "test") for text in texts):
-            return "node"
-        if all(_uses(text, "tape") or _uses(text, "node:test") for text in texts):
-            return "tape"
+    def _run_by(self, files: Iterable[str]) -> tuple[str, list[str]]:
+        """The runner that most test files load, and those files."""
+        found: dict[str, list[str]] = {"node": [], "tape": []}
+        for path in files:
+            loaded = _loaded(self._pair.text(path))
+            if loaded & {"node:test", "test"}:
+                found["node"].append(path)
+            elif "tape" in loaded:
+                found["tape"].append(path)
+        runner = max(found, key=lambda name: len(found[name]))
+        if found[runner]:
+            return runner, found[runner]
         script = self._manifest.get("scripts", {}).get("test", "")
         hint = f" (its own script is {script!r})" if script else ""
         raise AuthoringError(f"no reader knows the test runner of {self._pair.wanted.name}{hint}")
@@ -76,10 +80,6 @@ def _loaded(text: str) -> set[str]:
     """
     found = re.findall(r"""(?:require\(|from|import)\s*['"]([^'".][^'"]*)['"]""", text)
     return {"/".join(name.split("/")[: 2 if name.startswith("@") else 1]) for name in found}
-
-
-def _uses(text: str, module: str) -> bool:
-    return module in _loaded(text)
 
 
 def _tests(text: str) -> bool:

@@ -83,4 +83,7 @@ def npm(wanted: Mapping[str, str]) -> tuple[str, ...]:
             raise AuthoringError(f"npm cannot resolve the dependencies: {last_line(done)}")
         packages: dict[str, Any] = json.loads(lock.read_text(encoding="utf-8")).get("packages", {})
     top = {path.removeprefix("node_modules/"): facts for path, facts in packages.items() if path}
-    return tuple(sorted(f"{n}@{f['version']}" for n, f in top.items() if "node_modules/" not in n))
+    pinned = {n: f["version"] for n, f in top.items() if "version" in f and not f.get("optional")}
+    return tuple(
+        sorted(f"{name}@{version}" for name, version in pinned.items() if "node_modules/" not in name)
+    )

@@ -31,6 +31,8 @@ class PythonProject:
         self._texts = [pair.text(path) for path in split.tests if path.endswith(".py")]
         self._own = _own_modules(pair.files)
         self._extra: set[str] = set()
+        self._runner = "pytest"
+        self._older = ["pytest<9", "pytest<8", "pytest<7"]
         self._declared: dict[str, str] = {}
         self._base: list[str] | None = None
 
@@ -40,19 +42,22 @@ class PythonProject:
         source = "src" if any(path.startswith("src/") for path in self._split.swap) else ""
         path = f"{WORKDIR}/{source}".rstrip("/")
         self._extra |= imports.plugins(self._texts)
-        runner = [] if plain else ["pytest"]
+        runner = [] if plain else [self._runner]
         return Sketch(command, {"PYTHONPATH": path}, {"pip": self._pins(runner)})
 
     def mended(self, sketch: Sketch, output: str, end: str) -> Sketch | None:
         if end == "limit_hit:time":
             return self._narrower(sketch)
         if sketch.command.startswith("python3 -m unittest"):
-            return Sketch(self._pytest(self._targets()), sketch.env, {"pip": self._pins(["pytest"])})
+            return Sketch(self._pytest(self._targets()), sketch.env, {"pip": self._pins([self._runner])})
         wanted = {imports.distribution(m) for m in imports.missing(output) - self._own}
         wanted |= {FIXTURES[f] for f in re.findall(r"fixture '(\w+)' not found", output) if f in FIXTURES}
         if wanted - self._extra:
             self._extra |= wanted
-            return replace(sketch, dependencies={"pip": self._pins(["pytest"])})
+            return replace(sketch, dependencies={"pip": self._pins([self._runner])})
+        if _TOO_NEW.search(output) and self._older:
+            self._runner = self._older.pop(0)
+            return replace(sketch, dependencies={"pip": self._pins([self._runner])})
         for symptom, option in ((r"unrecognized arguments|error: argument", "-o addopts="), _BROKEN_FILES):
             if re.search(symptom, output) and option not in sketch.command:
                 return replace(sketch, command=sketch.command.replace(PYTEST, f"{PYTEST} {option}", 1))
@@ -117,6 +122,8 @@ class PythonProject:
         return replace(sketch, command=command) if files and command != sketch.command else None
 
 
+_TOO_NEW = re.compile(r"PluginValidationError|PytestRemovedIn\d+Warning|is not supported anymore")
+"""What pytest says of test files that were written for an older one."""
 _BROKEN_FILES = (r"Interrupted: \d+ error", "--continue-on-collection-errors")
 
 

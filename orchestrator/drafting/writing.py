@@ -30,6 +30,8 @@ class Draft:
     split: Split
     sketch: Sketch
     lists: Lists = field(default_factory=Lists)
+    seconds: float = 0.0
+    """One run of its tests on the mended state."""
     limits: Proposal = field(default_factory=lambda: Proposal(memory=None, oracle_time="120s"))
 
 
