@@ -19,14 +19,15 @@ class Bandit(Tool):
     config_name = "bandit.yaml"
     config_names = (".bandit", "bandit.yaml", "pyproject.toml")
     suppresses = "python"
-    sees_suppressed = True
+    unseeing = ("--ignore-nosec",)
     lists_files = True
 
     def argv(self, options: Options, workdir: str) -> tuple[str, ...]:
         config = self.config_place(options, workdir)
         return (
             *("bandit", "-q", "--ini", "/dev/null", *(("-c", config) if config else ())),
-            *("--ignore-nosec", "-f", "json", "-r", *options.paths(workdir)),
+            *self.unseen(options),
+            *("-f", "json", "-r", *options.paths(workdir)),
         )
 
     def report(self, raw: Raw) -> Report:

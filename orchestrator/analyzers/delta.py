@@ -2,21 +2,21 @@
 
 Identity is rule, path (renames followed), the source line without white space (where the source is not at
 hand, the message), and what the tool adds to it. Equal findings pair by their lines' fate in the file's diff
-first, then in order. Whatever happens: before - fixed - gone - suppressed + new == after.
+first, then in order; what is left pairs where a line was rewritten and the tool says the same of it.
+Whatever happens: before - fixed - gone - suppressed + new == after.
 """
 
 from __future__ import annotations
 
+import bisect
 import difflib
+import math
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analyzers.measurement import Finding
-
-LineMap = Callable[[str, int], int | None]
-"""Old path and line -> that line's number in the new file; None when it is not there any more."""
 
 Hidden = Callable[[Finding], bool]
 """Whether a finding that vanished only hides behind a new suppression."""
@@ -70,6 +70,8 @@ def compare(
             _pair(olds, news, line_map, pairs, lost, fresh)
     for news in new.values():
         fresh += news
+    if line_map is not None:
+        lost, fresh = _pair_rewritten(lost, fresh, line_map, renames, pairs)
     left = set(left)
     lost.sort(key=_place)
     gone = tuple(f for f in lost if f.path in left)
@@ -85,19 +87,37 @@ def compare(
     )
 
 
-def line_map(texts: Mapping[str, tuple[bytes | None, bytes | None]]) -> LineMap:
-    """Where lines went, from each changed file's old and new content (by old path). Files that are not
-    named did not change. Diffs are made when first asked for."""
-    known: dict[str, dict[int, int]] = {}
+class LineMap:
+    """Where lines went, from each changed file's old and new content (by old path). Files that are not named
+    did not change. Diffs are made when first asked for."""
 
-    def look_up(path: str, line: int) -> int | None:
-        if path not in texts:
+    def __init__(self, texts: Mapping[str, tuple[bytes | None, bytes | None]]) -> None:
+        self._texts = texts
+        self._kept: dict[str, tuple[list[int], list[int]]] = {}
+
+    def now(self, path: str, line: int) -> int | None:
+        """An old line's number in the new file; None when it is not there any more."""
+        if path not in self._texts:
             return line
-        if path not in known:
-            known[path] = kept_lines(*texts[path])
-        return known[path].get(line)
+        old, new = self._lines(path)
+        at = bisect.bisect_left(old, line)
+        return new[at] if at < len(old) and old[at] == line else None
 
-    return look_up
+    def between(self, path: str, line: int) -> tuple[float, float]:
+        """The new numbers of the nearest old lines that are still there, before and after `line`: whatever
+        took the place of a line that is gone stands between them."""
+        if path not in self._texts:
+            return line, line
+        old, new = self._lines(path)
+        at = bisect.bisect_left(old, line)
+        after = at + (at < len(old) and old[at] == line)
+        return (new[at - 1] if at else 0), (new[after] if after < len(new) else math.inf)
+
+    def _lines(self, path: str) -> tuple[list[int], list[int]]:
+        if path not in self._kept:
+            kept = sorted(kept_lines(*self._texts[path]).items())
+            self._kept[path] = [old for old, _ in kept], [new for _, new in kept]
+        return self._kept[path]
 
 
 def squeezed(line: bytes) -> str:
@@ -148,12 +168,42 @@ def _pair_by_line(
         waiting[finding.line].append(finding)
     unmatched = []
     for finding in sorted(old, key=_place):
-        there = waiting.get(line_map(finding.path, finding.line) or -1)
+        there = waiting.get(line_map.now(finding.path, finding.line) or -1)
         if there:
             pairs.append((finding, there.pop()))
         else:
             unmatched.append(finding)
     return unmatched, [finding for group in waiting.values() for finding in group]
+
+
+def _pair_rewritten(
+    lost: list[Finding],
+    fresh: list[Finding],
+    line_map: LineMap,
+    renames: Mapping[str, str],
+    pairs: list[tuple[Finding, Finding]],
+) -> tuple[list[Finding], list[Finding]]:
+    """A finding whose tool says what it is about (`key`) stays the same when its line was rewritten: the new
+    one must stand where the old line's replacement stands. Returns what is left of both."""
+    waiting: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
+    for finding in sorted(fresh, key=_place, reverse=True):
+        if finding.key:
+            waiting[(finding.rule, finding.path, finding.key)].append(finding)
+    if not waiting:
+        return lost, fresh
+    unmatched, taken = [], set()
+    for finding in sorted(lost, key=_place):
+        path = renames.get(finding.path, finding.path)
+        candidates = waiting.get((finding.rule, path, finding.key), [])
+        above, below = line_map.between(finding.path, finding.line)
+        found = next((f for f in reversed(candidates) if above < f.line < below), None)
+        if found is None:
+            unmatched.append(finding)
+        else:
+            candidates.remove(found)
+            taken.add(id(found))
+            pairs.append((finding, found))
+    return unmatched, [finding for finding in fresh if id(finding) not in taken]
 
 
 def kept_lines(old: bytes | None, new: bytes | None) -> dict[int, int]:

@@ -30,13 +30,13 @@ class Eslint(Tool):
     config_name = _NAME
     config_names = ("eslint.config.*", ".eslintrc", ".eslintrc.*", ".eslintignore", "package.json")
     suppresses = "eslint"
-    sees_suppressed = True
+    unseeing = ("--no-inline-config",)
     lists_files = True
 
     def argv(self, options: Options, workdir: str) -> tuple[str, ...]:
         config = self.config_place(options, workdir) or posixpath.join(CONFIG_FOLDER, _NAME)
         return (
-            *("eslint", "--no-config-lookup", "-c", config, "--no-inline-config", "--no-color"),
+            *("eslint", "--no-config-lookup", "-c", config, *self.unseen(options), "--no-color"),
             *("--no-ignore", "--no-warn-ignored", "--format", "json"),
             *options.paths(workdir),
         )

@@ -60,17 +60,18 @@ def code_lines(source: bytes) -> int:
     return sum(map(bool, _without_comments(source)))
 
 
-def squeezed_lines(source: bytes) -> list[bytes]:
-    """Each line without its comments and white space; a line of comments is empty."""
-    return _without_comments(source)
+def squeezed_lines(source: bytes, *, strings: bool = True) -> list[bytes]:
+    """Each line without its comments and white space; a line of comments is empty. Without `strings`, what
+    stands in strings, heredocs and outside of PHP is none either: it is not code, whatever is made of it."""
+    return _without_comments(source, strings=strings)
 
 
-def _without_comments(source: bytes) -> list[bytes]:
+def _without_comments(source: bytes, *, strings: bool = True) -> list[bytes]:
     bare = bytearray(source)
     solid: set[int] = set()
     line, counted = 0, 0
     for span in spans(source):
-        if span.kind == "comment":
+        if span.kind == "comment" or not strings:
             bare[span.start : span.end] = re.sub(rb"[^\n]", b" ", source[span.start : span.end])
             continue
         line += source.count(b"\n", counted, span.start)

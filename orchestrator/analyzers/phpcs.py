@@ -2,8 +2,8 @@
 
 Options in the check's `metadata`, beside those of every tool: `standard` (a name, a ruleset's path in the
 work tree, or, with line breaks, the ruleset itself; PSR12), `ignore` (patterns of paths left out, as phpcs
-takes them), `annotations` ("ignore", or "obey" what comments suppress). The standard is always given, so no
-ruleset of the repository is read unless the task names it; one process, no cache.
+takes them). The standard is always given, so no ruleset of the repository is read unless the task names it;
+one process, no cache.
 """
 
 from __future__ import annotations
@@ -32,17 +32,14 @@ class Phpcs(Tool):
     """The `phpcs` analyzer."""
 
     name = "phpcs"
-    settings = {
-        "annotations": Setting("ignore", re.compile("ignore|obey"), "ignore or obey"),
-        "ignore": Setting("", re.compile(r"[^\0\r\n]+"), "patterns of paths"),
-    }
+    settings = {"ignore": Setting("", re.compile(r"[^\0\r\n]+"), "patterns of paths")}
     config_name = "ruleset.xml"
     config_names = ("phpcs.xml", "phpcs.xml.dist", ".phpcs.xml", ".phpcs.xml.dist")
     lists_files = True
     writes_file = True
     report_file = REPORT
     suppresses = "phpcs"
-    sees_suppressed = True
+    unseeing = ("--ignore-annotations",)
 
     def options(self, check: Check) -> Options:
         standard = option(check, "standard", "PSR12")
@@ -66,16 +63,13 @@ class Phpcs(Tool):
         ignore = options.settings["ignore"]
         return (
             *("phpcs", "-d", "memory_limit=1G", "-q", "--no-colors", "--no-cache"),
-            *(("--ignore-annotations",) if options.settings["annotations"] == "ignore" else ()),
+            *self.unseen(options),
             *("--report=json", f"--report-file={REPORT}", f"--basepath={workdir}", "--runtime-set"),
             *("ignore_errors_on_exit", "0", "--runtime-set", "ignore_warnings_on_exit", "0"),
             *(f"--standard={standard}", f"--extensions={','.join(options.extensions)}"),
             *((f"--ignore={ignore}",) if ignore else ()),
             *options.paths(workdir),
         )
-
-    def obeys_suppressions(self, check: Check) -> bool:
-        return self.options(check).settings["annotations"] == "obey"
 
     def version_of(self, words: str) -> str:
         found = _VERSION.search(words)

@@ -1,6 +1,8 @@
 """PHPMD 2.x, JSON. Options beside those of every tool: `rulesets` (a list by name; all but controversial).
 
-`@SuppressWarnings` is ignored. A severity is the rule's priority, "priority 1" (worst) to "priority 5".
+A severity is the rule's priority, "priority 1" (worst) to "priority 5". --strict is given, but in 2.13 some
+rules (UnusedPrivateMethod) obey `@SuppressWarnings` all the same, so new ones are counted back as well; so is
+what vanishes behind `@inheritdoc`, which silences UnusedFormalParameter.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import Any
 from orchestrator.analyzers.measurement import Finding
 from orchestrator.analyzers.reports import Raw, Report, agree, loads, relative, shaped, unparsable
 from orchestrator.analyzers.tool import Options, Setting, Tool
+from orchestrator.contract import Check
 
 _RULESETS = "cleancode,codesize,design,naming,unusedcode"
 _VARYING = re.compile(r"\d+")
@@ -27,12 +30,23 @@ class Phpmd(Tool):
     config_name = "ruleset.xml"
     config_names = ("phpmd.xml", "phpmd.xml.dist", ".phpmd.xml", "phpmd.baseline.xml")
     suppresses = "phpmd"
-    sees_suppressed = True
+    unseeing = ("--strict",)
 
     def argv(self, options: Options, workdir: str) -> tuple[str, ...]:
         rules = self.config_place(options, workdir) or options.settings["rulesets"]
         suffixes = ",".join(options.extensions)
-        return ("phpmd", ",".join(options.paths(workdir)), "json", rules, "--strict", "--suffixes", suffixes)
+        return (
+            "phpmd",
+            ",".join(options.paths(workdir)),
+            "json",
+            rules,
+            *self.unseen(options),
+            "--suffixes",
+            suffixes,
+        )
+
+    def obeys_suppressions(self, check: Check) -> bool:
+        return True
 
     def version_of(self, words: str) -> str:
         # Debian's build prints the placeholder of its build script.

@@ -25,15 +25,14 @@ class Ruff(Tool):
     config_name = "ruff.toml"
     config_names = ("ruff.toml", ".ruff.toml", "pyproject.toml")
     suppresses = "python"
-    sees_suppressed = True
+    unseeing = ("--ignore-noqa",)
 
     def argv(self, options: Options, workdir: str) -> tuple[str, ...]:
         config = self.config_place(options, workdir)
         given = ("--config", config) if config else ("--isolated", "--select", options.settings["select"])
         return (
-            *("ruff", "check", *given, "--ignore-noqa", "--no-cache", "--no-fix", "--no-respect-gitignore"),
-            *("--output-format", "json"),
-            *options.paths(workdir),
+            *("ruff", "check", *given, *self.unseen(options), "--no-cache", "--no-fix"),
+            *("--no-respect-gitignore", "--output-format", "json", *options.paths(workdir)),
         )
 
     def report(self, raw: Raw) -> Report:

@@ -41,13 +41,14 @@ def comments(path: str, source: bytes) -> Iterator[tuple[int, bytes]]:
             yield from _found(_SLASHES, source)
 
 
-def bare_lines(path: str, source: bytes) -> list[bytes]:
-    """Each line without its comments and white space."""
+def bare_lines(path: str, source: bytes, *, strings: bool = True) -> list[bytes]:
+    """Each line without its comments and white space, and, without `strings`, without what stands in strings
+    (PHP and Python): code that was put into one is none any more."""
     match language(path):
         case "php":
-            return php.squeezed_lines(source)
+            return php.squeezed_lines(source, strings=strings)
         case "python":
-            gone = list(_python_spans(source))
+            gone = list(_python_spans(source, strings=not strings))
         case "javascript":
             gone = [found.span() for found in _SLASHES.finditer(source)]
         case _:
@@ -71,16 +72,18 @@ def _python_comments(source: bytes) -> Iterator[tuple[int, bytes]]:
         yield line, source[start:end]
 
 
-def _python_spans(source: bytes) -> Iterator[tuple[int, int]]:
-    # latin-1 keeps bytes and columns apart from each other by nothing.
+def _python_spans(source: bytes, *, strings: bool = False) -> Iterator[tuple[int, int]]:
+    """Comments, and strings too if asked for."""
+    # latin-1: one character for each byte.
     starts = [0, *(found.end() for found in re.finditer(rb"\n", source))]
     reader = io.StringIO(source.decode("latin-1"), newline="\n")
+    wanted = (tokenize.COMMENT, tokenize.STRING) if strings else (tokenize.COMMENT,)
     found: list[tuple[int, int]] = []
     try:
         for token in tokenize.generate_tokens(reader.readline):
-            if token.type == tokenize.COMMENT:
-                start = starts[token.start[0] - 1] + token.start[1]
-                found.append((start, start + len(token.string)))
+            if token.type in wanted:
+                (row, column), (last, end) = token.start, token.end
+                found.append((starts[row - 1] + column, starts[last - 1] + end))
     except (tokenize.TokenError, SyntaxError, RecursionError, ValueError):
         found = [match.span() for match in _HASH.finditer(source)]
     yield from found

@@ -21,7 +21,7 @@ PATTERNS = {
         re.IGNORECASE,
     ),
     "phpstan": re.compile(r"@phpstan-ignore(?:-next-line|-line)?\b", re.IGNORECASE),
-    "phpmd": re.compile(r"(?P<wide>@SuppressWarnings)\b", re.IGNORECASE),
+    "phpmd": re.compile(r"(?P<wide>@SuppressWarnings)\b|(?P<soft>@inheritdoc)\b", re.IGNORECASE),
     "python": re.compile(
         r"\b(?P<wide>(?:ruff|flake8)\s*:\s*noqa|ruff\s*:\s*(?:disable|file-ignore))\b|(?<![\w:])noqa\b|\bnosec\b"
         r"|\btype\s*:\s*ignore\b|\bmypy\s*:\s*(?P<wide2>[\w-]+)"
@@ -32,7 +32,8 @@ PATTERNS = {
         r"\b(?:eslint-disable-(?:next-)?line|(?P<wide>eslint-disable|eslint\s+[\w@/-]+\s*:))"
     ),
 }
-"""Syntax name -> what it looks like inside a comment. A group named wide...: it reaches beyond a line."""
+"""Syntax name -> what it looks like inside a comment. A group named wide...: it reaches beyond a
+line; soft: it has another use, too."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Suppression:
     text: str
     wide: bool = False
     """Reaches beyond its own or the next line: to a block, or to the whole file."""
+    soft: bool = False
+    """Has an honest use, too: only what vanishes behind it is counted back."""
 
 
 def added(changes: Iterable[ChangedFile], syntax: str) -> tuple[Suppression, ...]:
@@ -70,7 +73,7 @@ def find(path: str, source: bytes, syntax: str) -> Iterator[Suppression]:
             wide = any(match.groupdict().values()) or (
                 match[0].startswith("type") and _on_top(path, source, line)
             )
-            yield Suppression(path, at, match[0], wide)
+            yield Suppression(path, at, match[0], wide, soft)
 
 
 def _on_top(path: str, source: bytes, line: int) -> bool:

@@ -2,10 +2,12 @@
 
 The programs are the image's own, the configuration is given by name, from outside the work tree or from the
 state before the change; the tool runs outside the work tree, its report goes to a file, and what it was to
-analyse is listed by us. Options in a check's `metadata` that every tool knows: `target` (a path or a list of
-paths in the work tree; all of it), `extensions` ("php,inc"), `count` ("all", or "errors"), `config` (text
-with line breaks is the configuration itself, anything else a path in the work tree), `config_files` (more
-paths in the work tree the configuration draws on).
+analyse is listed by us. Comments that suppress findings are ignored where the tool can be told so.
+
+Options in a check's `metadata` that every tool knows: `target` (a path or a list of paths in the work tree;
+all of it), `extensions` ("php,inc"), `count` ("all", or "errors"), `config` (text with line breaks is the
+configuration itself, anything else a path in the work tree), `config_files` (more paths in the work tree the
+configuration draws on), `annotations` ("ignore", or "obey" such comments).
 """
 
 from __future__ import annotations
@@ -47,6 +49,10 @@ class Setting:
     says: str = "a word without blanks"
 
 
+ANNOTATIONS = Setting("ignore", re.compile("ignore|obey"), "ignore or obey")
+"""Whether comments that suppress findings are obeyed, for tools that can be told not to."""
+
+
 @dataclass(frozen=True)
 class Options:
     """A check's options, parsed."""
@@ -84,7 +90,8 @@ class Tool:
     lists_files: bool = False
     """True when the report names every file that was analysed, clean ones too."""
     suppresses: str = ""
-    sees_suppressed: bool = False
+    unseeing: tuple[str, ...] = ()
+    """Flags that make the tool ignore comments that suppress findings; empty: it has none."""
     outside: bool = True
     report_file: str = REPORT
 
@@ -136,7 +143,8 @@ class Tool:
 
     def options(self, check: Check) -> Options:
         """Raises OptionError."""
-        no_slips(check, {*SHARED, *self.settings, *OWN})
+        known = {**self.settings, **({"annotations": ANNOTATIONS} if self.unseeing else {})}
+        no_slips(check, {*SHARED, *known, *OWN})
         counted = option(check, "count", "all")
         if counted not in _COUNTS:
             raise OptionError(f"metadata.count is {counted!r}; it must be all or errors")
@@ -149,14 +157,18 @@ class Tool:
             count=counted,
             config=config,
             config_files=texts(option(check, "config_files", []), "config_files"),
-            settings={name: _setting(check, name, known) for name, known in self.settings.items()},
+            settings={name: _setting(check, name, setting) for name, setting in known.items()},
         )
         within(*made.targets, *made.config_files, *(() if made.inline else (made.config,)))
         return made
 
     def obeys_suppressions(self, check: Check) -> bool:
         """Whether comments in the code make the tool look away in this check's runs."""
-        return not self.sees_suppressed
+        return not self.unseeing or self.options(check).settings["annotations"] == "obey"
+
+    def unseen(self, options: Options) -> tuple[str, ...]:
+        """The flags against such comments, unless the check has them obeyed."""
+        return () if options.settings.get("annotations") == "obey" else self.unseeing
 
     def config_place(self, options: Options, workdir: str) -> str:
         """Where the configuration lies in the room; empty when none was given."""

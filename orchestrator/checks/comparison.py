@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -95,7 +94,7 @@ def _counted_back(
         back[finding.path].append(finding)
     number: dict[str, int] = defaultdict(int)
     for suppression in obeyed:
-        number[old_paths.get(suppression.path, suppression.path)] += 1
+        number[old_paths.get(suppression.path, suppression.path)] += not suppression.soft
     return math.fsum(max(n, _weigh(back[path], weights)) for path, n in number.items())
 
 
@@ -121,17 +120,20 @@ def _matched(
         left = {path for path in before.files if renames.get(path, path) not in after.files}
     else:
         left = {c.old_path or c.path for c in changes if c.after is None}
+    where = matching.LineMap({c.old_path or c.path: (c.before, c.after) for c in changes})
     return matching.compare(
         _with_content(before.findings or (), old_side),
         _with_content(after.findings or (), new_side),
         renames=renames,
         left=left,
-        line_map=matching.line_map({c.old_path or c.path: (c.before, c.after) for c in changes}),
-        hidden=_hiding(obeyed, changes) if obeyed else None,
+        line_map=where,
+        hidden=_hiding(obeyed, changes, where) if obeyed else None,
     )
 
 
-def _hiding(obeyed: Collection[Suppression], changes: Collection[ChangedFile]) -> Callable[[Finding], bool]:
+def _hiding(
+    obeyed: Collection[Suppression], changes: Collection[ChangedFile], where: matching.LineMap
+) -> Callable[[Finding], bool]:
     """Tells which vanished findings lie behind a new suppression: where their line stood, or anywhere in the
     file when the comment reaches that far."""
     by_path: dict[str, list[Suppression]] = defaultdict(list)
@@ -141,47 +143,38 @@ def _hiding(obeyed: Collection[Suppression], changes: Collection[ChangedFile]) -
 
     def hidden(finding: Finding) -> bool:
         veil = veils.get(finding.path)
-        return veil is not None and veil.covers(finding.line)
+        return veil is not None and veil.covers(finding, where)
 
     return hidden
 
 
 @dataclass(frozen=True)
 class _Veil:
-    """The new suppressions of one file, and where its old lines are now."""
+    """The new suppressions of one file."""
 
     everything: bool
     lines: frozenset[int] = frozenset()
     """New lines they speak of."""
-    old: tuple[int, ...] = ()
-    """Old lines that are still there, in order."""
-    new: tuple[int, ...] = ()
-    """Where each of them stands now: in order, too."""
-    last: int = 0
 
     @classmethod
     def over(cls, change: ChangedFile, suppressions: Collection[Suppression]) -> _Veil:
         if any(s.wide for s in suppressions):
             return cls(True)
         bare = bare_lines(change.path, change.after or b"")
-        lines = {s.line for s in suppressions}
-        for line in tuple(lines):
-            # A comment with no code beside it speaks of the next line that has some.
-            lines.add(next((n for n in range(line, len(bare) + 1) if bare[n - 1]), line))
-        kept = sorted(matching.kept_lines(change.before, change.after).items())
-        return cls(False, frozenset(lines), tuple(o for o, _ in kept), tuple(n for _, n in kept), len(bare))
+        # A comment with no code beside it speaks of the next line that has some.
+        lines = (next((n for n in range(s.line, len(bare) + 1) if bare[n - 1]), s.line) for s in suppressions)
+        return cls(False, frozenset(s.line for s in suppressions) | frozenset(lines))
 
-    def covers(self, line: int) -> bool:
+    def covers(self, finding: Finding, where: matching.LineMap) -> bool:
         """An old line that is still there is covered where it stands; one that was rewritten, anywhere
         between its nearest old neighbours. A finding without a line is always covered."""
-        if self.everything or line <= 0:
+        if self.everything or finding.line <= 0:
             return True
-        at = bisect.bisect_left(self.old, line)
-        if at < len(self.old) and self.old[at] == line:
-            return self.new[at] in self.lines
-        above = self.new[at - 1] if at else 0
-        below = self.new[at] if at < len(self.new) else self.last + 1
-        return any(above < n < below for n in self.lines)
+        now = where.now(finding.path, finding.line)
+        if now is not None:
+            return now in self.lines
+        above, below = where.between(finding.path, finding.line)
+        return any(above < line < below for line in self.lines)
 
 
 def _with_content(findings: tuple[Finding, ...], texts: Mapping[str, bytes | None]) -> list[Finding]:

@@ -1,7 +1,8 @@
 """Proctor's own guards of a score_delta: what a change may not do to look better.
 
 parse        every PHP and Python file it touches still parses, one at a time
-code_lines   no analysed file loses most of its code, unless the code is found again in another
+code_lines   no analysed file loses most of its code (what is in strings is none), unless the code is found
+             again in another
 files        no file leaves the analysed set (what was wrong with it is counted back)
 suppressions no comment is added that makes the tool look away (counted back where the tool obeys it)
 config       nothing that steers a tool of this kind is edited (never obeyed; reported)
@@ -150,7 +151,7 @@ def code_lines(changes: Collection[ChangedFile], compared: Comparison, allowed: 
 
 
 def _bare(path: str, source: bytes | None) -> Counter[bytes]:
-    return Counter(line for line in bare_lines(path, source or b"") if line)
+    return Counter(line for line in bare_lines(path, source or b"", strings=False) if line)
 
 
 def _collapsed(kept: int, total: int) -> bool:

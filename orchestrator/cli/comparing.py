@@ -142,7 +142,7 @@ def measured(
     sides: tuple[State, State],
     place: tuple[Image, Limits],
     sandbox: str | None,
-    pip: Sequence[str],
+    packages: Mapping[str, Sequence[str]],
     config: Path | None,
     *,
     renames: bool,
@@ -164,7 +164,7 @@ def measured(
     registry = _registry(config)
     store = TreeStore(home() / "trees")
     before, after = (side(store) for side in sides)
-    layers, env = _installed(pip, store)
+    layers, env = _installed(packages, store)
 
     def changes() -> tuple[ChangedFile, ...]:
         found = store.changes(before, after)
@@ -203,9 +203,11 @@ def _rooms(registry: Registry, sandbox: str | None) -> Iterator[Any]:
         yield provider
 
 
-def _installed(pip: Sequence[str], store: TreeStore) -> tuple[tuple[Layer, ...], Mapping[str, str]]:
-    """Packages of PyPI as read-only layers, and the search paths they need."""
-    if not pip:
+def _installed(
+    packages: Mapping[str, Sequence[str]], store: TreeStore
+) -> tuple[tuple[Layer, ...], Mapping[str, str]]:
+    """Packages of registries as read-only layers, and the search paths they need."""
+    if not any(packages.values()):
         return (), {}
     from orchestrator.documents.benchmark import Benchmark, Dependencies, Task
     from orchestrator.errors import AuthoringError
@@ -213,10 +215,11 @@ def _installed(pip: Sequence[str], store: TreeStore) -> tuple[tuple[Layer, ...],
     from orchestrator.tasks.place import Place
 
     nowhere = Benchmark(id=NAME, version="0", tasks=(), root=Path.cwd())
+    wanted = Dependencies(**{name: tuple(items) for name, items in packages.items()})
     try:
-        found = dependencies.install(Dependencies(pip=tuple(pip)), store, Place(nowhere, Task(id=NAME)))
+        found = dependencies.install(wanted, store, Place(nowhere, Task(id=NAME)))
     except AuthoringError as error:
-        raise AuthoringError(f"--pip: {error.problems[0].message}") from None
+        raise AuthoringError(f"the tool's packages: {error.problems[0].message}") from None
     return found.layers, dependencies.merged({}, found.env)
 
 

@@ -75,6 +75,10 @@ def command(
         list[str] | None,
         typer.Option("--pip", metavar="NAME==VERSION", help="The tool from PyPI; may be repeated."),
     ] = None,
+    npm: Annotated[
+        list[str] | None,
+        typer.Option("--npm", metavar="NAME@VERSION", help="The tool from npm; may be repeated."),
+    ] = None,
     profile: Annotated[
         str | None, typer.Option("--profile", metavar="NAME", help="A sandbox profile of --config.")
     ] = None,
@@ -118,7 +122,7 @@ def command(
             (comparing.side(before, repo), comparing.side(after, repo)),
             comparing.place_of(tool, image, debian, profile, config),
             sandbox,
-            pip or [],
+            {"pip": pip or [], "npm": npm or []},
             config,
             renames=not no_renames,
         )

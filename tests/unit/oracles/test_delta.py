@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.analyzers.delta import compare, kept_lines, line_map, squeezed
+from orchestrator.analyzers.delta import LineMap, compare, kept_lines, squeezed
 from orchestrator.analyzers.measurement import Finding
 from orchestrator.analyzers.phpcs import read
 from orchestrator.analyzers.reports import Raw
@@ -63,7 +63,7 @@ def test_among_equal_findings_the_new_one_is_named_by_the_files_diff() -> None:
     old = [Finding("R", "a.php", n, content="x;") for n in (10, 20, 30)]
     new = [Finding("R", "a.php", n, content="x;") for n in (10, 15, 21, 31)]
 
-    delta = compare(old, new, line_map=line_map({"a.php": (old_text, new_text)}))
+    delta = compare(old, new, line_map=LineMap({"a.php": (old_text, new_text)}))
 
     assert [f.line for f in delta.new] == [15]
     assert delta.fixed == ()
@@ -87,6 +87,7 @@ FINDINGS = st.lists(
         line=st.integers(0, 9),
         message=st.sampled_from("mn"),
         content=st.none() | st.sampled_from("xy"),
+        key=st.sampled_from(["", "k"]),
     ),
     max_size=30,
 )
@@ -108,7 +109,7 @@ def test_the_books_always_balance(
     text: bytes | None,
     veiled: set[int],
 ) -> None:
-    lines = None if text is None else line_map({"a.php": (text, text[::-1])})
+    lines = None if text is None else LineMap({"a.php": (text, text[::-1])})
 
     delta = compare(
         before, after, renames=renames, left=left, line_map=lines, hidden=lambda f: f.line in veiled
@@ -146,10 +147,27 @@ def test_a_hundred_thousand_findings_are_matched_in_seconds() -> None:
     before, after = run(), run()
     began = time.process_time()
 
-    delta = compare(before, after, line_map=line_map({}))
+    delta = compare(before, after, line_map=LineMap({}))
 
     assert time.process_time() - began < 4  # 2 s on an idle machine
     assert len(before) - len(delta.fixed) + len(delta.new) == len(after)
+
+
+def test_a_rewritten_line_of_which_the_tool_says_the_same_is_neither_fixed_nor_new() -> None:
+    lines = LineMap({"a.php": (b"a\nput($x, $y)\nb\n", b"new\na\nput($x)\nb\n")})
+    old = [Finding("R", "a.php", 2, content="put($x,$y)", key="put has a flag")]
+
+    same = compare(old, [Finding("R", "a.php", 3, content="put($x)", key="put has a flag")], line_map=lines)
+    elsewhere = compare(old, [Finding("R", "a.php", 1, content="new", key="put has a flag")], line_map=lines)
+    nameless = compare(
+        [Finding("R", "a.php", 2, content="put($x,$y)")],
+        [Finding("R", "a.php", 3, content="put($x)")],
+        line_map=lines,
+    )
+
+    assert (len(same.unchanged), same.new) == (1, ())
+    assert (len(elsewhere.new), len(elsewhere.fixed)) == (1, 1)
+    assert (len(nameless.new), len(nameless.fixed)) == (1, 1)
 
 
 def test_lines_that_stayed_are_found_in_files_of_one_repeated_line() -> None:
