@@ -70,9 +70,10 @@ def find(path: str, source: bytes, syntax: str) -> Iterator[Suppression]:
         text = comment.decode("utf-8", "replace")
         for match in PATTERNS[syntax].finditer(text):
             at = line + text.count("\n", 0, match.start())
-            wide = any(match.groupdict().values()) or (
-                match[0].startswith("type") and _on_top(path, source, line)
-            )
+            groups = match.groupdict()
+            soft = bool(groups.pop("soft", None))
+            top = match[0].startswith("type") and _on_top(path, source, line)
+            wide = top or any(groups.values())
             yield Suppression(path, at, match[0], wide, soft)
 
 
