@@ -31,7 +31,8 @@ class Grader(Protocol):
         ...
 
     def problems(self, task: Task) -> Iterable[str]:
-        """What this task lacks to be graded by it; told to the author before any run."""
+        """What it cannot read in this task; told to the author before any run. A task that has nothing for it
+        to grade by is no problem: it gets no grade."""
         ...
 
     def grade(self, task: Task, report: AgentReport, verdict: Verdict | None, criteria: str) -> Grade:
@@ -49,7 +50,7 @@ def make(spec: str, kinds: Mapping[str, Any], benchmark: Benchmark, config: Conf
     """The grader that `spec` names; `kinds` are the registry's grader classes. Raises AuthoringError."""
     name, _, arg = spec.partition(":")
     if name not in kinds:
-        raise AuthoringError(f'unknown grader "{spec}"; known graders: {", ".join(kinds)}')
+        raise AuthoringError(f'unknown grader "{spec}"; known graders: {", ".join(sorted(kinds))}')
     grader: Grader = kinds[name].for_spec(arg, benchmark, config)
     return grader
 

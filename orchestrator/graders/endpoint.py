@@ -57,9 +57,9 @@ class Transcript:
 class Endpoint:
     """Shared by threads. Each request has a connection of its own, so that it can be cut."""
 
-    def __init__(self, model: JudgeModel, wait: wait_base = BACK_OFF) -> None:
+    def __init__(self, model: JudgeModel, wait: wait_base | None = None) -> None:
         self.model = model
-        self._wait = wait
+        self._wait = wait or BACK_OFF
         self._abandoned = threading.Event()
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()

@@ -73,9 +73,7 @@ class Judge:
         self.endpoint.abandon()
 
     def problems(self, task: Task) -> tuple[str, ...]:
-        if task.criteria.strip() or task.rubric_ref:
-            return ()
-        return (f"{self.name} has nothing to grade by: the task has neither criteria nor a rubric",)
+        return ()
 
     def grade(self, task: Task, report: AgentReport, verdict: Verdict | None, criteria: str) -> Grade:
         if not criteria.strip():

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from tenacity import wait_none
 
-from orchestrator import inputs, plan, run, trial
+from orchestrator import graders, inputs, plan, run, trial
 from orchestrator.agents import make_all
 from orchestrator.befores import BeforeCache
 from orchestrator.documents.record import TrialRecord
-from orchestrator.loading import load_benchmark
+from orchestrator.loading import load_benchmark, load_config
 from orchestrator.plugins import Registry
 from orchestrator.rubrics import RubricStore
 from orchestrator.store import RunFolder, RunHeader, Store
@@ -69,6 +69,8 @@ class Bench:
         rubrics = RubricStore.load([self.folder / "rubrics"])
         decisive = inputs.of(benchmark, made, rubrics.resolve, version="1")
         planned = plan.make(benchmark, agents, options.pop("repeats", 1), inputs=decisive)
+        config = load_config(self.folder)
+        judges = graders.make_all(benchmark, registry.graders, config)
         tools = Tools(
             benchmark=benchmark,
             provider=self.provider,
@@ -77,6 +79,7 @@ class Bench:
             rubrics=rubrics.resolve,
             home=self.home,
             befores=BeforeCache(self.home / "befores"),
+            graders=judges,
         )
         opened = Store.resume if (self.out / "run.json").exists() else Store.create
         with opened(RunHeader.begin(benchmark.id, planned.to_json()), self.out) as store:
@@ -87,6 +90,7 @@ class Bench:
                 provider=self.provider,
                 store=store,
                 wait=options.pop("wait", wait_none()),
+                on_stop=[g.abandon for g in judges.values() if hasattr(g, "abandon")],
                 **options,
             )
 
