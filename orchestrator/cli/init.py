@@ -113,7 +113,8 @@ def _examined(stage: Path, sandbox: str | None, rounds: int) -> TaskValidation:
     from sandboxes.errors import SandboxError
 
     with tempfile.TemporaryDirectory(prefix="proctor-draft-") as runs:
-        wish = Wish(stage, rounds, sandbox=sandbox, run=Path(runs) / "run", quiet=True)
+        slots = None if rounds > 1 else 1
+        wish = Wish(stage, rounds, sandbox=sandbox, slots=slots, run=Path(runs) / "run", quiet=True)
         result, found = carry_out(wish)
     if result.summary.interrupted:
         raise KeyboardInterrupt

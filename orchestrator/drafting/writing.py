@@ -32,7 +32,7 @@ class Draft:
     lists: Lists = field(default_factory=Lists)
     seconds: float = 0.0
     """One run of its tests on the mended state."""
-    limits: Proposal = field(default_factory=lambda: Proposal(memory=None, oracle_time="120s"))
+    limits: Proposal = field(default_factory=lambda: Proposal(memory=None, oracle_time="300s"))
 
 
 def benchmark(draft: Draft) -> str:
