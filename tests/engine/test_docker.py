@@ -186,8 +186,10 @@ def test_an_output_connection_that_breaks_is_no_whole_result(docker: DockerProvi
     with Relay() as relay:
         far = DockerProvider(Owner.current("engine"), address=relay.address)
         with far.provision(spec()) as room, ThreadPoolExecutor(1) as pool:
-            running = pool.submit(room.run, Command("echo half; sleep 1; echo all"))
-            container_of(room, Engine())
+            heard = threading.Event()
+            command = Command("echo half; sleep 1; echo all")
+            running = pool.submit(room.run, command, lambda stream, data: heard.set())
+            assert heard.wait(30)
             relay.drop_open_connections()
             with pytest.raises(StreamBroken):
                 running.result(timeout=40)
