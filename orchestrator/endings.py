@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from orchestrator.combine import meets
 from orchestrator.documents.record import ENDS, End, TrialRecord
 from orchestrator.notebook import Notebook
-from orchestrator.outcomes import CheckOutcome, Verdict, question_score
+from orchestrator.outcomes import HIGHEST_GRADE, CheckOutcome, Grade, Verdict, question_score
 from orchestrator.worktree.patches import PatchError
 
 SHOWN = 5
@@ -66,18 +67,22 @@ def _by_grades(
 ) -> TrialRecord:
     """The mean over the graders that graded; a question that none graded is unscored (C-25)."""
     score = question_score(note.grades)
-    said = "; ".join(
-        f"{g.name}{'' if g.score is None else f' {g.score:.4g}'}: {g.reason}" for g in note.grades
-    )
     if score is None:
+        said = "; ".join(f"{grade.name}: {grade.reason}" for grade in note.grades)
         return note.record("unscored", "nothing_executable", said, verdict=verdict)
-    told = f"question score {score:.4g} of 5, {threshold:g} wanted; {said}"
+    told = f"question score {score:.4g} of 5, {threshold:g} wanted; {_explain_grades(note.grades)}"
     if empty:
         return note.record("failed", "change_empty", f"nothing was changed; {told}", verdict=verdict)
     if rooms and verdict is not None and verdict.passed is False:
         told = f"the rubric's verdict on the work failed; {told}"
         return note.record("failed", _cause(verdict), told, verdict=verdict)
     return note.record("passed" if meets(score, threshold) else "failed", "graded", told, verdict=verdict)
+
+
+def _explain_grades(grades: Sequence[Grade]) -> str:
+    """Who graded, the lowest first; full marks need no reason."""
+    graded = sorted((g.score, g.name, g.reason) for g in grades if g.score is not None)
+    return "; ".join(f"{n} {s:.4g}" + (f": {why}" if s < HIGHEST_GRADE else "") for s, n, why in graded)
 
 
 def _cause(verdict: Verdict) -> End:

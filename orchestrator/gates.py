@@ -29,10 +29,14 @@ class GateResult:
     @property
     def reason(self) -> str:
         """For people."""
-        bound = f"{self.gate.on} {'' if self.value is None else f'{self.value:.4g} '}"
+        return self.told(self.agent)
+
+    def told(self, agent: str) -> str:
+        """The same, with the agent called as a table calls it."""
         if self.value is None:
-            return f"{bound}could not be measured: no trial of {self.agent} has one"
-        return f"{bound}of {self.agent} {'reaches' if self.met else 'is below'} {self.gate.at_least:g}"
+            return f"{self.gate.metric} could not be measured: no graded trial of {agent} has one"
+        verb = "reaches" if self.met else "is below"
+        return f"{self.gate.metric} {self.value:.4g} of {agent} {verb} {self.gate.at_least:g}"
 
 
 def evaluate(
@@ -48,7 +52,7 @@ def evaluate(
     for gate in gates:
         fits = [agent for agent in agents if fnmatchcase(agent, gate.agent)]
         for agent in fits or [gate.agent]:
-            values = list(_values(gate.on, [r for r in graded if r.agent.name == agent]))
+            values = list(_values(gate.metric, [r for r in graded if r.agent.name == agent]))
             value = fsum(values) / len(values) if values else None
             met = value is not None and meets(value, gate.at_least)
             found.append(GateResult(gate, agent, value, len(values), met))
@@ -64,9 +68,9 @@ def exit_code(ungated: int, gates: Iterable[Gate], results: Iterable[GateResult]
     return EXIT_FAILED if missed else EXIT_OK
 
 
-def _values(on: str, records: Iterable[TrialRecord]) -> Iterator[float]:
+def _values(metric: str, records: Iterable[TrialRecord]) -> Iterator[float]:
     """What the trials that have it say; the gate's value is their mean."""
-    kind, _, rubric = on.partition(":")
+    kind, _, rubric = metric.partition(":")
     for record in records:
         if kind == "pass_rate":
             yield float(record.status == "passed")

@@ -130,7 +130,8 @@ def notes(report: Report, folder: str) -> list[str]:
     if report.unenforced:
         lines.append(f"Not enforced on this machine: {', '.join(report.unenforced)} (in every record).")
     lines += [f"Warning: {words.safe(warning)}." for warning in report.warnings]
-    lines += [_gate(result) for result in report.gates if result.gate.kind != "soft" or result.met]
+    called = short_names(agent.agent for agent in report.agents)
+    lines += [_gate(g, called.get(g.agent, g.agent)) for g in report.gates if g.gate.kind != "soft" or g.met]
     lines.append(f"Records: {folder}")
     telling = next((r for r in report.rows if r.status not in ("passed", "not_run")), None) or next(
         iter(report.rows), None
@@ -140,10 +141,10 @@ def notes(report: Report, folder: str) -> list[str]:
     return lines
 
 
-def _gate(result: GateResult) -> str:
+def _gate(result: GateResult, agent: str) -> str:
     met = "met" if result.met else "MISSED"
     only = ", counts for nothing" if result.gate.kind == "shadow" else ""
-    return f"{result.gate.kind.capitalize()} gate {met}: {words.safe(result.reason)}{only}."
+    return f"{result.gate.kind.capitalize()} gate {met}: {words.safe(result.told(agent))}{only}."
 
 
 def short_names(agents: Iterable[str]) -> dict[str, str]:

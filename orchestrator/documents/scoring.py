@@ -25,7 +25,7 @@ class QuestionScoring(_Document):
 class Gate(_Document):
     """What a run must reach, for each agent that `agent` (a glob; default every one) names."""
 
-    on: str
+    metric: str
     """pass_rate, mean_score and rubric:<id> are on 0 to 1, question_score is on 0 to 5."""
     at_least: float
     kind: Literal["hard", "soft", "shadow"] = "hard"

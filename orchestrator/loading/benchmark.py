@@ -161,10 +161,12 @@ def _gate_problems(doc: Located) -> Iterator[Problem]:
     """A bound on the wrong scale could never be met."""
     gates = doc.data.get("gates") if isinstance(doc.data, dict) else None
     for number, gate in enumerate(gates if isinstance(gates, list) else ()):
-        least = gate.get("at_least") if isinstance(gate, dict) else None
-        if isinstance(least, int | float) and least > 1 and gate.get("on") != "question_score":
+        if not isinstance(gate, dict):
+            continue
+        metric, least = gate.get("metric"), gate.get("at_least")
+        if isinstance(least, int | float) and least > 1 and metric != "question_score":
             hint = "write a number from 0 to 1; only question_score is on 0 to 5"
-            yield doc.problem(("gates", number, "at_least"), f"{gate.get('on')} is at most 1", hint)
+            yield doc.problem(("gates", number, "at_least"), f"{metric} is at most 1", hint)
 
 
 def _double_ids(doc: Located, rows: list[Row]) -> Iterator[Problem]:

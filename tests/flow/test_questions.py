@@ -13,6 +13,7 @@ from tenacity import wait_none
 
 from orchestrator.cli import build
 from orchestrator.cli.ending import finish
+from orchestrator.cli.given import shipped
 from orchestrator.interrupts import Stop
 from orchestrator.store import RunFolder
 
@@ -193,14 +194,18 @@ ANSWERS = {"good": "{}", "bad": "prose"}
     ("gates", "code", "met"),
     [
         ([], 1, []),
-        ([{"on": "pass_rate", "at_least": 0.5}], 0, [True]),
-        ([{"on": "pass_rate", "at_least": 0.51}], 1, [False]),
-        ([{"on": "question_score", "at_least": 2.5}, {"on": "mean_score", "at_least": 0.5}], 0, [True, True]),
-        ([{"on": "pass_rate", "at_least": 1, "kind": "soft"}], 0, [False]),
-        ([{"on": "pass_rate", "at_least": 1, "kind": "shadow"}], 0, [False]),
-        ([{"on": "pass_rate", "at_least": 0, "agent": "predictoins:*"}], 1, [False]),
-        ([{"on": "pass_rate", "at_least": 0, "agent": "predictions:*"}], 0, [True]),
-        ([{"on": "rubric:polite", "at_least": 0}], 1, [False]),
+        ([{"metric": "pass_rate", "at_least": 0.5}], 0, [True]),
+        ([{"metric": "pass_rate", "at_least": 0.51}], 1, [False]),
+        (
+            [{"metric": "question_score", "at_least": 2.5}, {"metric": "mean_score", "at_least": 0.5}],
+            0,
+            [True, True],
+        ),
+        ([{"metric": "pass_rate", "at_least": 1, "kind": "soft"}], 0, [False]),
+        ([{"metric": "pass_rate", "at_least": 1, "kind": "shadow"}], 0, [False]),
+        ([{"metric": "pass_rate", "at_least": 0, "agent": "predictoins:*"}], 1, [False]),
+        ([{"metric": "pass_rate", "at_least": 0, "agent": "predictions:*"}], 0, [True]),
+        ([{"metric": "rubric:polite", "at_least": 0}], 1, [False]),
     ],
 )
 def test_gates_decide_the_exit_code(
@@ -216,7 +221,7 @@ def test_gates_decide_the_exit_code(
 
 
 def test_only_a_soft_gate_warns_and_all_of_them_are_shown(ask: Run, capfdbinary: Any) -> None:
-    gates = [{"on": "pass_rate", "at_least": 1, "kind": kind} for kind in ("hard", "soft", "shadow")]
+    gates = [{"metric": "pass_rate", "at_least": 1, "kind": kind} for kind in ("hard", "soft", "shadow")]
 
     _, told = ask(GATED, ANSWERS, gates=gates)
     finish(build(), ["report", "out"])
@@ -234,7 +239,7 @@ def test_a_gate_does_not_hide_trouble_that_is_graver(ask: Run, judge_server: Any
     config = {"judges": {"careful": {"endpoint": judge_server.endpoint, "model": "m"}}}
 
     code, _ = ask([*GATED, question], {**ANSWERS, "judged": "x"}, config=config, gates=[
-        {"on": "pass_rate", "at_least": 0.1}
+        {"metric": "pass_rate", "at_least": 0.1}
     ])  # fmt: skip
 
     assert code == 3
@@ -252,8 +257,8 @@ def test_show_tells_every_grade(ask: Run, capfdbinary: Any) -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({"gates": [{"on": "pass_rate", "at_least": 3}]}, b"gates[0].at_least: pass_rate is at most 1"),
-        ({"gates": [{"on": "speed", "at_least": 1}]}, b"question_score or rubric:<id>"),
+        ({"gates": [{"metric": "pass_rate", "at_least": 3}]}, b"gates[0].at_least: pass_rate is at most 1"),
+        ({"gates": [{"metric": "speed", "at_least": 1}]}, b"question_score or rubric:<id>"),
         ({"scoring": {"question_pass_threshold": 6}}, b"scoring.question_pass_threshold"),
         (
             {"config": {"panels": {"p": {"judges": ["x"], "aggregation": "median"}}}},
@@ -330,3 +335,18 @@ def test_stopping_a_run_ends_a_question_that_waits_for_its_judge(
 
     assert summary.exit_code == 130 and summary.counts["not_run"] == 1
     assert [(r.status, r.end) for r in made.records] == [("not_run", "interrupted")]
+
+
+@pytest.mark.parametrize(("answers", "code", "passed"), [("careful", 0, 3), ("hasty", 1, 1)])
+def test_the_questions_that_come_along_tell_careful_answers_from_hasty_ones(
+    tmp_path: Path, capfdbinary: Any, answers: str, code: int, passed: int
+) -> None:
+    demo = shipped() / "questions_demo"
+    agent = f"predictions:{demo / 'answers' / answers}.jsonl"
+
+    ended = finish(
+        build(), ["run", str(demo), "--agent", agent, "--json", "-q", "--out", str(tmp_path / "out")]
+    )
+
+    told = json.loads(capfdbinary.readouterr().out)
+    assert (ended, told["counts"]["passed"]) == (code, passed)

@@ -27,7 +27,7 @@ def state(task: Task, home: Path) -> TaskState:
     return prepare(task, given.load(QUICKSTART).benchmark, home)
 
 
-@pytest.mark.parametrize("name", ["quickstart", "starter"])
+@pytest.mark.parametrize("name", ["quickstart", "starter", "questions_demo"])
 def test_a_shipped_benchmark_is_valid_without_a_warning(name: str) -> None:
     findings = validate.look([shipped() / name], [], None)
 
