@@ -191,7 +191,8 @@ def test_an_output_connection_that_breaks_is_no_whole_result(docker: DockerProvi
             running = pool.submit(room.run, command, lambda stream, data: heard.set())
             assert heard.wait(30)
             relay.drop_open_connections()
-            with pytest.raises(StreamBroken):
+            # the output's own connection, or a question that was just being asked: never a result
+            with pytest.raises((StreamBroken, EngineGone)):
                 running.result(timeout=40)
         far.close()
 
