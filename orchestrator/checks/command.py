@@ -128,7 +128,8 @@ class _Oracle:
         facts = {"before": before.facts(), **transitions.table(wanted, told, report)}
         short = transitions.short_after(wanted, report)
         tests = f"of {len(wanted.ids)} listed tests {transitions.sentence(short, report)}"
-        problem = self._end_problem(after) or report_problem(report)
+        tampering = self._question.tampering(after, before)
+        problem = self._end_problem(after) or tampering or report_problem(report)
         if problem is not None:
             return self._failed(after, problem, facts, f"; {tests}" if short else "")
         if short:

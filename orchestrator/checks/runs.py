@@ -33,6 +33,8 @@ class Run:
                 "counts": self.report.counts,
                 "problems": [clip(printable(p), 300) for p in self.report.problems],
             }
+            if self.report.changed:
+                facts["report"]["changed"] = [clip(printable(name), 200) for name in self.report.changed]
         return facts
 
 
@@ -60,10 +62,16 @@ class Question:
         if after.reported is None:
             # Only a command that reports on the untouched state can be expected to report here.
             return None if (before or self.before()).reported is None else _NO_REPORT
-        problem = report_problem(after.report) or disagreement(after)
+        problem = report_problem(after.report) or disagreement(after) or self.tampering(after, before)
         if problem is not None or not (before or _left_out(after.report)):
             return problem
         return dodged((before or self.before()).reported, after.report)
+
+    def tampering(self, after: Run, before: Run | None = None) -> Cause | None:
+        """What the code under test did to the test runner, and does not without the change."""
+        if after.report is None or not (after.report.changed or after.report.hooks):
+            return None
+        return tampered((before or self.before()).reported, after.report)
 
     def _run(self, token: str, *, after: bool = False) -> Run:
         if self.reporter is None:
@@ -101,6 +109,19 @@ def dodged(before: TestReport | None, after: TestReport) -> Cause | None:
     which = f"{clip(printable(test_id), 200)} is {now.replace('_', ' ')}"
     more = f", and {len(found) - 1} more" if found[1:] else ""
     return Cause("graded", "tests_dodged", f"tests that run without the change do not with it: {which}{more}")
+
+
+def tampered(before: TestReport | None, after: TestReport) -> Cause | None:
+    """A runner that was patched from inside proves nothing; what happens without the change as well is the
+    project's own habit. Hooks are compared only where the run before came to its end and showed its own."""
+    habits = (*before.changed, *before.hooks) if before else ()
+    hooks = after.hooks if before and before.exit_statuses else ()
+    found = [name for name in (*after.changed, *hooks) if name not in habits]
+    if not found:
+        return None
+    names = ", ".join(clip(printable(name), 200) for name in found[:3]) + (", ..." if found[3:] else "")
+    text = f"the code under test changed the test runner: {names}"
+    return Cause("run_incomplete", "runner_changed", text)
 
 
 def _left_out(report: TestReport) -> bool:

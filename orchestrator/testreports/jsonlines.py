@@ -67,6 +67,8 @@ def read_report(data: bytes, nonce: str) -> TestReport:
         collection={i: status for s in sections for i, status in s.collection.items()},
         exit_statuses=tuple(s.exit_status for s in sections if s.exit_status is not None),
         tool=sections[0].tool if sections else "",
+        changed=tuple(dict.fromkeys(name for s in sections for name in s.changed)),
+        hooks=tuple(dict.fromkeys(name for s in sections for name in s.hooks)),
     )
 
 
@@ -118,6 +120,8 @@ class _Section:
     tests: list[tuple[str, Status]] = field(default_factory=list)
     collection: dict[str, Status] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    hooks: list[str] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
     lines: int = 0
     ended: bool = False
@@ -180,6 +184,8 @@ def _take(section: _Section, kind: str, facts: Mapping[str, Any], mac: hmac.HMAC
         section.collection[str(facts["id"])] = "error" if facts["outcome"] == "failed" else "skipped"
     elif kind == "trouble":
         section.trouble.append(str(facts["what"]))
+    elif kind in ("changed", "hook"):
+        (section.changed if kind == "changed" else section.hooks).append(str(facts["what"]))
     elif kind == "end":
         if not hmac.compare_digest(str(facts["digest"]), mac.hexdigest()):
             raise _Unreadable("the report's digest does not fit its lines: it was changed or forged")

@@ -59,6 +59,10 @@ class TestReport:
     """What the runner itself meant to exit with, one for each time the command ran it."""
     tool: str = ""
     """Runner and version, "pytest 8.3.4"."""
+    changed: tuple[str, ...] = ()
+    """What of the runner was another thing at the end, "unittest.case.TestCase.assertEqual"."""
+    hooks: tuple[str, ...] = ()
+    """Whose hooks could decide a test besides the runner's own, "pytest_pyfunc_call of /w/conftest.py"."""
 
     @property
     def counts(self) -> dict[str, int]:

@@ -9,8 +9,15 @@ PYTEST_DONT_REWRITE: it is imported before pytest is, and pytest would warn that
 # mypy: ignore-errors
 
 import proctor_report
+import proctor_watch
 
 _asked = ("", "")
+_DECISIVE = (
+    *("pytest_collection_modifyitems", "pytest_itemcollected", "pytest_pycollect_makeitem"),
+    *("pytest_pyfunc_call", "pytest_runtest_call", "pytest_runtest_logreport", "pytest_runtest_makereport"),
+    *("pytest_runtest_protocol", "pytest_runtestloop"),
+)
+"""Hooks that can turn a failed test into a passed or a missing one."""
 
 
 def arm():
@@ -23,12 +30,47 @@ def pytest_configure(config):
     """Watch the first session of this process."""
     global _asked
     (path, nonce), _asked = _asked, ("", "")
-    if path and nonce and not hasattr(config, "workerinput"):
-        # Not before: pytest may lie in a folder that was not on the import path yet.
-        import pytest
+    # Not before: pytest may lie in a folder that was not on the import path yet.
+    import pytest
 
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(_worker(pytest)(), "proctor_worker")
+    elif path and nonce:
         section = proctor_report.Section(path, nonce, "pytest " + pytest.__version__)
         config.pluginmanager.register(_recorder(pytest)(section), "proctor_recorder")
+
+
+def _hooks(manager):
+    """The decisive hooks that neither pytest nor we bring: "pytest_pyfunc_call of tests/conftest.py"."""
+    for name in _DECISIVE:
+        for impl in getattr(manager.hook, name).get_hookimpls():
+            kind = impl.plugin if hasattr(impl.plugin, "__name__") else type(impl.plugin)
+            home = kind.__name__ if kind is impl.plugin else kind.__module__ + "." + kind.__qualname__
+            if not home.startswith(("_pytest.", "proctor_pytest", "xdist.")):
+                file = getattr(kind, "__file__", None)
+                yield name + " of " + (str(file) if file else home)
+
+
+def _worker(pytest):
+    """Watches a worker of xdist, and tells the controller what was changed there."""
+
+    class _Worker:
+        def __init__(self):
+            self._changes = proctor_watch.Watch().changes
+            self._found = []
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_logreport(self, report):
+            if report.when == "call":
+                self._found.extend(self._changes())
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_sessionfinish(self, session):
+            output = session.config.workeroutput
+            output["proctor_changes"] = self._found + self._changes()
+            output["proctor_hooks"] = list(_hooks(session.config.pluginmanager))
+
+    return _Worker
 
 
 def _recorder(pytest):
@@ -40,6 +82,7 @@ def _recorder(pytest):
             self._open = {}
             self._collected = []
             self._session = None
+            self._look = proctor_report.looking(section, proctor_watch.Watch())
 
         def pytest_sessionstart(self, session):
             self._session = session
@@ -61,11 +104,21 @@ def _recorder(pytest):
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtest_logreport(self, report):
             # xdist reports a crashed worker's test with when "???" and nothing after it.
+            if report.when == "call":
+                self._look()
             phases = self._open.setdefault(report.nodeid, [])
             phase = report.when if report.when in ("setup", "call", "teardown") else "crash"
             phases.append([phase, report.outcome, getattr(report, "wasxfail", None)])
             if phase in ("teardown", "crash"):
                 self._section.test(report.nodeid, self._open.pop(report.nodeid))
+
+        @pytest.hookimpl(optionalhook=True)
+        def pytest_testnodedown(self, node, error):
+            output = getattr(node, "workeroutput", {})
+            for name in output.get("proctor_changes", ()):
+                self._section.write("changed", what=name)
+            for name in output.get("proctor_hooks", ()):
+                self._section.write("hook", what=name)
 
         def pytest_internalerror(self, excrepr):
             self._section.write("trouble", what="internal error")
@@ -77,6 +130,9 @@ def _recorder(pytest):
         def pytest_unconfigure(self, config):
             for nodeid in list(self._open):
                 self._section.test(nodeid, self._open.pop(nodeid))
+            self._look()
+            for name in dict.fromkeys(_hooks(config.pluginmanager)):
+                self._section.write("hook", what=name)
             status = getattr(self._session, "exitstatus", None)
             self._section.end(self._collected, None if status is None else int(status))
 

@@ -8,10 +8,12 @@ The reader believes nothing without it, and compares it with the exit code of th
 What this stops: a planted or edited report file, one left from another run, a run that ends early
 (`os._exit`), an exit code changed after the summary, a test that is hidden behind another of its name.
 
+A runner that was patched from inside is told by `proctor_watch`.
+
 What it cannot stop: the candidate's code runs in this very process. Code that a test imports can walk the
-heap to the recorder, replace its methods, or patch the runner so that a failed test is reported as passed;
-it can also read the nonce from the environment of a parent shell in /proc. Those attacks need the judge to
-ask questions whose answer the candidate does not know, which is not this file's work.
+heap to the recorder, or compare as equal with whatever a test expects; it can also read the nonce from the
+environment of a parent shell in /proc. Those attacks need the judge to ask questions whose answer the
+candidate does not know, which is not this file's work.
 """
 
 # Runs under the candidate's own Python, down to 3.6: no annotations, no pathlib.
@@ -31,6 +33,18 @@ def take(runner):
     children do not. Empty words when nobody asked."""
     path = os.environ.pop("PROCTOR_%s_REPORT" % runner, "")  # noqa: UP031
     return path, os.environ.pop("PROCTOR_%s_NONCE" % runner, "")  # noqa: UP031
+
+
+def looking(section, watch):
+    """A function that writes down what changed since it was last called. It holds on to the methods it needs:
+    who replaces them in their class is told, and silences nobody."""
+    write, changes = section.write, watch.changes
+
+    def look():
+        for name in changes():
+            write("changed", what=name)
+
+    return look
 
 
 class Section:

@@ -12,6 +12,7 @@ import unittest
 from unittest import result as results
 
 import proctor_report
+import proctor_watch
 
 _METHODS = {
     "addSuccess": ("call", "passed", None),
@@ -27,12 +28,15 @@ def watch():
     """Open the section now, so that a run that never begins is seen to be missing its end."""
     path, nonce = proctor_report.take("UNITTEST")
     if path and nonce:
-        _Recorder(proctor_report.Section(path, nonce, "unittest " + platform.python_version())).install()
+        recorder = _Recorder(proctor_report.Section(path, nonce, "unittest " + platform.python_version()))
+        recorder.install()
+        recorder.look = proctor_report.looking(recorder.section, proctor_watch.Watch())
 
 
 class _Recorder:
     def __init__(self, section):
-        self._section = section
+        self.section = section
+        self.look = None
         self._result = None
         self._open = {}
 
@@ -63,8 +67,9 @@ class _Recorder:
 
         runner._makeResult = making
         result = original(runner, test)
+        self.look()
         failed = not result.wasSuccessful()
-        self._section.end(collected, 1 if failed else 0)
+        self.section.end(collected, 1 if failed else 0)
         return result
 
     def _after(self, cls, name, then):
@@ -89,16 +94,17 @@ class _Recorder:
             self._open[test.id()].append(phase)
         elif phase[1] != "passed":
             # An import that failed, setUpClass, setUpModule: no test of their own was started.
-            self._section.write("collect", id=test.id(), outcome=phase[1])
+            self.section.write("collect", id=test.id(), outcome=phase[1])
 
     def _subtest(self, test, subtest, error):
         if error is not None and test.id() in self._open:
             self._open[test.id()].append(["call", "failed", None])
 
     def _stop(self, test):
+        self.look()
         phases = self._open.pop(test.id(), None)
         if phases is not None:
-            self._section.test(test.id(), phases or [["setup", "passed", None]])
+            self.section.test(test.id(), phases or [["setup", "passed", None]])
 
 
 def _cases(test):

@@ -393,6 +393,36 @@ def test_a_change_that_makes_tests_skip_themselves_does_not_pass(
     assert says in outcome.reason
 
 
+PATCHED = {"kind": "changed", "what": "unittest.case.TestCase.assertEqual"}
+HOOKED = {"kind": "hook", "what": "pytest_pyfunc_call of /w/conftest.py"}
+
+
+@pytest.mark.parametrize("line", [PATCHED, HOOKED], ids=["patch", "hook"])
+@pytest.mark.parametrize("listed", [False, True], ids=["plain", "listed"])
+@pytest.mark.parametrize("check", [PYTEST, TURNS], ids=["exit_zero", "turns"])
+def test_a_change_that_changes_the_test_runner_does_not_pass(
+    run: Callable[..., Any], by_state: Any, reported_run: Any, check: Any, listed: bool, line: Any
+) -> None:
+    script = by_state(broken=reported_run(1, BROKEN), fixed=reported_run(0, FIXED, extra=[line]))
+    expected = {"expected": LISTS} if listed else {}
+
+    outcome = run(check, script=script, **expected)
+
+    assert (outcome.status, outcome.details["cause"]) == ("failed", "runner_changed")
+    assert f"the code under test changed the test runner: {line['what']}" in outcome.reason
+
+
+def test_a_project_that_always_changes_its_test_runner_may_go_on_doing_so(
+    run: Callable[..., Any], by_state: Any, reported_run: Any
+) -> None:
+    lines = [PATCHED, HOOKED]
+    before = reported_run(1, BROKEN, extra=list(lines))
+    script = by_state(broken=before, fixed=reported_run(0, FIXED, extra=list(lines)))
+
+    assert run(PYTEST, script=script).passed
+    assert run(TURNS, script=script).passed
+
+
 def test_tests_that_were_skipped_before_the_change_may_stay_skipped(
     run: Callable[..., Any], by_state: Any, reported_run: Any
 ) -> None:

@@ -329,3 +329,52 @@ def test_a_file_of_the_candidates_does_not_take_our_place(
 )
 def test_pytest_is_recognised_in_a_shell_command(command: str, known: bool) -> None:
     assert PytestReporter().recognises(command) is known
+
+
+@pytest.mark.parametrize(
+    ("cheat", "told"),
+    [
+        ("import contextlib; pytest.raises = lambda *a, **k: contextlib.nullcontext()", "pytest.raises"),
+        (
+            "import unittest; unittest.TestCase.assertEqual = lambda *a, **k: None",
+            "unittest.case.TestCase.assertEqual",
+        ),
+        (
+            "pytest.TestReport.outcome = property(lambda self: 'passed', lambda self, v: 0)",
+            "_pytest.reports.TestReport.outcome",
+        ),
+    ],
+)
+def test_a_runner_that_was_patched_by_what_it_tests_is_told(
+    run: Callable[..., Ran], cheat: str, told: str
+) -> None:
+    ran = run(f"import pytest\n{cheat}\ndef test_a(): pass\n")
+
+    assert ran.report is not None
+    assert told in ran.report.changed
+
+
+def test_a_hook_that_excuses_tests_is_named_with_its_file(run: Callable[..., Ran], tmp_path: Path) -> None:
+    conftest = tmp_path / "work" / "conftest.py"
+    conftest.parent.mkdir()
+    conftest.write_text("def pytest_pyfunc_call(pyfuncitem): return True\n")
+
+    ran = run("def test_a(): assert 0\n")
+
+    assert ran.report is not None
+    assert ran.report.counts == {"passed": 1}
+    assert f"pytest_pyfunc_call of {conftest}" in ran.report.hooks
+
+
+def test_honest_habits_of_tests_are_no_change_of_the_runner(run: Callable[..., Ran]) -> None:
+    ran = run(
+        "import pytest, unittest\nfrom unittest import mock\n"
+        "class T(unittest.TestCase):\n    def test_t(self): self.assertEqual(1, 1)\n"
+        "def test_a(monkeypatch, capsys, tmp_path):\n    monkeypatch.setattr('builtins.open', None)\n"
+        "    with pytest.raises(TypeError): open('x')\n"
+        "@pytest.mark.parametrize('n', [1, 2])\ndef test_b(n): assert [n] == [n]\n"
+    )
+
+    assert ran.report is not None
+    assert (ran.report.changed, ran.report.counts) == ((), {"passed": 4})
+    assert not any("conftest" in hook for hook in ran.report.hooks)

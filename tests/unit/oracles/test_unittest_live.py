@@ -154,6 +154,68 @@ def test_a_runner_that_a_test_starts_is_its_own_affair(run: Callable[..., Ran]) 
 
 
 @pytest.mark.parametrize(
+    ("cheat", "told"),
+    [
+        ("unittest.TestCase.assertEqual = lambda *a, **k: None", "unittest.case.TestCase.assertEqual"),
+        (
+            "unittest.TestCase.assertEqual.__code__ = (lambda self, first, second, msg=None: None).__code__",
+            "unittest.case.TestCase.assertEqual",
+        ),
+        (
+            "unittest.TextTestResult.addFailure = lambda self, test, err: self.addSuccess(test)",
+            "unittest.runner.TextTestResult.addFailure",
+        ),
+        ("unittest.TestResult.wasSuccessful = lambda self: True", "unittest.result.TestResult.wasSuccessful"),
+        ("import proctor_report; proctor_report.Section.write = print", "proctor_report.Section.write"),
+        ("import builtins; builtins.AssertionError = unittest.SkipTest", "builtins.AssertionError"),
+    ],
+)
+def test_a_runner_that_was_patched_by_what_it_tests_is_told(
+    run: Callable[..., Ran], cheat: str, told: str
+) -> None:
+    _, report = run(cheat + "\nclass T(unittest.TestCase):\n    def test_a(self): self.assertEqual(1, 2)\n")
+
+    assert report is not None
+    assert told in report.changed
+
+
+def test_a_patch_made_while_a_test_runs_is_told(run: Callable[..., Ran]) -> None:
+    _, report = run(
+        "class T(unittest.TestCase):\n    def test_a(self):\n"
+        "        unittest.TestCase.assertTrue = lambda *a: None\n        self.assertTrue(False)\n"
+        "    def test_b(self): self.addCleanup(setattr, unittest.TestCase, 'assertTrue', None)\n"
+    )
+
+    assert report is not None
+    assert report.changed == ("unittest.case.TestCase.assertTrue",)
+
+
+def test_honest_habits_of_tests_are_no_change_of_the_runner(run: Callable[..., Ran]) -> None:
+    _, report = run(
+        "from unittest import mock\n"
+        "unittest.TestCase.maxDiff = None\n"
+        "unittest.TestCase.assertItemsEqual = unittest.TestCase.assertCountEqual\n"
+        "class T(unittest.IsolatedAsyncioTestCase):\n"
+        "    async def test_a(self):\n"
+        "        with mock.patch('builtins.open'): self.assertItemsEqual([1], [1])\n"
+    )
+
+    assert report is not None
+    assert (report.end, report.changed, report.counts) == ("graded", (), {"passed": 1})
+
+
+def test_an_object_that_equals_everything_is_not_told_from_honest_code(run: Callable[..., Ran]) -> None:
+    """A limit, named in docs/trust.md: only other questions, asked from outside, tell."""
+    exit_code, report = run(
+        "class Anything(int):\n    __eq__ = lambda self, other: True\n    __hash__ = int.__hash__\n"
+        "class T(unittest.TestCase):\n    def test_a(self): self.assertEqual(Anything(1), 2)\n"
+    )
+
+    assert report is not None
+    assert (exit_code, report.end, report.changed, report.counts) == (0, "graded", (), {"passed": 1})
+
+
+@pytest.mark.parametrize(
     ("command", "known"),
     [
         ("python3 -B -m unittest discover -s tests -t .", True),

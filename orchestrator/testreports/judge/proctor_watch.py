@@ -1,0 +1,100 @@
+"""Notices when the code under test rewrites the test runner it runs in.
+
+What the runner's modules and classes held when the recorder took up its post is compared, by identity, with
+what they hold later: after each test and at the end. A function counts as changed, too, when its code or its
+defaults were exchanged. The reader of the report asks whether the same was seen without the change.
+
+What this cannot notice: objects that claim to be equal to everything, what is put back before a test ends,
+attributes of single instances, and code that goes for the recorder's own memory.
+"""
+
+# Runs under the candidate's own Python, down to 3.6.
+# mypy: ignore-errors
+
+import builtins
+import sys
+
+UNITTEST = ("", ".async_case", ".case", ".loader", ".main", ".result", ".runner", ".suite", ".util")
+PYTEST = (
+    *("assertion", "assertion.rewrite", "assertion.util", "main", "nodes", "outcomes", "python"),
+    *("python_api", "raises", "recwarn", "reports", "runner", "skipping", "unittest"),
+)
+PLUGGY = ("", "._callers", "._hooks", "._manager", "._result")
+NAMES = (
+    *("builtins", "proctor_report", "pytest"),
+    *("unittest" + part for part in UNITTEST),
+    *("_pytest." + part for part in PYTEST),
+    *("pluggy" + part for part in PLUGGY),
+)
+"""Of what is loaded already, these modules are watched, with the classes that were made in them."""
+
+_OFTEN_EXCHANGED = {"__import__", "breakpoint", "exit", "help", "input", "open", "print", "quit"}
+"""Builtins that honest tests stand in for, and that decide no test."""
+_MOST = 20
+"""Changes told of one run."""
+
+
+class Watch:
+    """The runner as it was; `changes()` says what is different now, each thing once."""
+
+    def __init__(self, names=NAMES):
+        self._told = set()
+        self._modules = {name: sys.modules[name] for name in names if name in sys.modules}
+        self._spaces = []
+        for name, module in self._modules.items():
+            self._spaces.append(_Space(name, module, ()))
+            for value in list(vars(module).values()):
+                if name != "builtins" and isinstance(value, type) and value.__module__ == name:
+                    self._spaces.append(_Space(name + "." + value.__qualname__, value, value.__mro__[1:]))
+
+    def changes(self):
+        found = [name for name, module in self._modules.items() if sys.modules.get(name) is not module]
+        for space in self._spaces:
+            found.extend(space.changes())
+        new = [name for name in found if name not in self._told][: _MOST - len(self._told)]
+        self._told.update(new)
+        return new
+
+
+class _Space:
+    """One module's or class's names, and what stood behind them."""
+
+    def __init__(self, name, owner, bases):
+        self._name = name
+        self._owner = owner
+        self._inherited = [vars(base) for base in bases] if bases else [vars(builtins)]
+        self._names = frozenset(vars(owner))
+        free = _OFTEN_EXCHANGED if name == "builtins" else ()
+        self._marks = [(k, v, _mark(v)) for k, v in vars(owner).items() if k not in free and _acts(v)]
+
+    def changes(self):
+        now = vars(self._owner)
+        for key, value, mark in self._marks:
+            held = now.get(key)
+            if held is not value or (mark is not None and _differ(mark, _mark(held))):
+                yield self._name + "." + key
+        if len(now) != len(self._names) or any(key not in self._names for key in now):
+            for key, value in list(now.items()):
+                if key not in self._names and self._shadows(key, value):
+                    yield self._name + "." + key
+
+    def _shadows(self, key, value):
+        """A new name matters where it stands before one found until now, and a property always may."""
+        known = any(key in space for space in self._inherited)
+        return isinstance(value, property) or (known and _acts(value))
+
+
+def _acts(value):
+    return callable(value) or isinstance(value, (classmethod, staticmethod, property))
+
+
+def _mark(value):
+    """What a function does, apart from which object it is; None where that cannot be exchanged."""
+    function = getattr(value, "__func__", value)
+    if not hasattr(function, "__code__"):
+        return None
+    return function.__code__, function.__defaults__, function.__kwdefaults__
+
+
+def _differ(one, other):
+    return other is None or any(a is not b for a, b in zip(one, other))  # noqa: B905 Python 3.6
