@@ -52,7 +52,7 @@ def test_no_code_of_a_package_lies_in_the_benchmark() -> None:
 
 @pytest.mark.network
 @pytest.mark.parametrize(
-    "name", ["xmltodict-1.0.2", "jsonschema-4.10.3", "npm-safe-regex2-5.1.1", "deb-php-twig-0003-6"]
+    "name", ["xmltodict-1.0.2", "jsonschema-4.10.3", "npm-safe-regex2-5.1.1", "deb-cjson-0001-0"]
 )
 def test_gold_is_the_difference_of_the_releases_and_touches_nothing_protected(
     benchmark: Benchmark, name: str, tmp_path: Path
