@@ -27,13 +27,13 @@ def unusable(note: Notebook, error: PatchError) -> TrialRecord:
 
 
 def conclude(
-    note: Notebook, verdict: Verdict | None, threshold: float, *, empty: bool = False, rooms: bool = False
+    note: Notebook, verdict: Verdict | None, threshold: float, *, empty: bool = False, must_hold: bool = False
 ) -> TrialRecord:
     """The record of a graded attempt, from the rubric's verdict and the grades in `note`.
 
     Where rubric_checks alone grades, the verdict decides. Else the question score does: it passes from
-    `threshold` (0 to 5) on. `rooms`: the rubric's checks looked at the work in rooms; a verdict that failed
-    there is not outvoted by graders that read what the agent says of itself.
+    `threshold` (0 to 5) on. `must_hold`: the rubric is about work, not words: nothing passes without its
+    verdict or against it, whatever graders say that read what the agent tells of itself.
     `empty`: the agent changed nothing, and a check looked at the work tree. That is graded like anything
     else, so that the tests speak, but it never passes: a state that needed no change proves nothing (B018).
     """
@@ -45,7 +45,7 @@ def conclude(
         return note.record("errored", end, f"{trouble.name}: {trouble.reason}", verdict=verdict)
     if note.verdict_decides:
         return _by_verdict(note, verdict, empty)
-    return _by_grades(note, verdict, threshold, empty, rooms)
+    return _by_grades(note, verdict, threshold, empty, must_hold)
 
 
 def _by_verdict(note: Notebook, verdict: Verdict | None, empty: bool) -> TrialRecord:
@@ -63,7 +63,7 @@ def _by_verdict(note: Notebook, verdict: Verdict | None, empty: bool) -> TrialRe
 
 
 def _by_grades(
-    note: Notebook, verdict: Verdict | None, threshold: float, empty: bool, rooms: bool
+    note: Notebook, verdict: Verdict | None, threshold: float, empty: bool, must_hold: bool
 ) -> TrialRecord:
     """The mean over the graders that graded; a question that none graded is unscored (C-25)."""
     score = question_score(note.grades)
@@ -73,7 +73,10 @@ def _by_grades(
     told = f"question score {score:.4g} of 5, {threshold:g} wanted; {_explain_grades(note.grades)}"
     if empty:
         return note.record("failed", "change_empty", f"nothing was changed; {told}", verdict=verdict)
-    if rooms and verdict is not None and verdict.passed is False:
+    if must_hold and (verdict is None or verdict.passed is None):
+        told = f"no check of the rubric looked at the work; {told}"
+        return note.record("unscored", "nothing_executable", told, verdict=verdict)
+    if must_hold and verdict is not None and not verdict.passed:
         told = f"the rubric's verdict on the work failed; {told}"
         return note.record("failed", _cause(verdict), told, verdict=verdict)
     return note.record("passed" if meets(score, threshold) else "failed", "graded", told, verdict=verdict)

@@ -53,9 +53,8 @@ def run(job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:
         judge = tools.judge(state, graded, Deadline.after(task.limits.trial_time, "trial_time"), note)
         context = Context(task.row, judge, report.trajectory, tools.benchmark.root)
         verdict = _graded(task, report, note, tools, context)
-    return conclude(
-        note, verdict, tools.pass_threshold, empty=change.empty and judge.asked, rooms=judge.asked
-    )
+    empty = change.empty and judge.asked
+    return conclude(note, verdict, tools.pass_threshold, empty=empty, must_hold=task.grades_rubric)
 
 
 def _work(

@@ -314,6 +314,17 @@ def test_graders_that_read_words_do_not_outvote_a_verdict_from_the_rooms(bench: 
     assert ends["boast"] == ("failed", pytest.approx(10 / 3))
 
 
+def test_words_alone_do_not_pass_a_task_whose_rubric_is_not_there(bench: Callable[..., Any]) -> None:
+    talk = {"id": "mend", "rubric_ref": "rubric/rigth@1.0", "graders": ["rubric_checks", "fact_match"]}
+    made = bench({**talk, "expected": {"facts": ["done"], "response": "done"}})
+
+    made.run("gold")
+
+    (record,) = made.records
+    assert (record.status, record.score, record.question_score) == ("unscored", None, None)
+    assert record.ref_unresolved and "no check of the rubric looked at the work" in record.reason
+
+
 def test_stopping_a_run_ends_a_question_that_waits_for_its_judge(
     bench: Callable[..., Any], judge_server: Any
 ) -> None:

@@ -186,3 +186,23 @@ def test_two_patches_for_one_task_are_refused(benchmark, tmp_path):
 
     with pytest.raises(AuthoringError, match="a second patch for a"):
         Predictions.for_spec(str(tmp_path), benchmark("a"))
+
+
+def test_a_question_needs_no_patch_and_may_be_named_by_id(read):
+    predictions = read(json.dumps({"id": "a", "response": "yes", "trajectory": [{"name": "search"}]}))
+
+    brought = predictions.brings(Task(id="a"), None)
+
+    assert (brought.change, brought.response, brought.trajectory) == (b"", "yes", [{"name": "search"}])
+
+
+def test_a_task_with_rooms_needs_its_patch(read):
+    with pytest.raises(AuthoringError, match='"model_patch" is missing'):
+        read(json.dumps({"id": "a", "response": "yes"}), tasks=(Task(id="a", environment={"host": True}),))
+
+
+def test_another_trajectory_is_another_prediction(read):
+    def fingerprint(**more):
+        return read(json.dumps({"id": "a", "response": "yes", **more})).fingerprint(Task(id="a"))
+
+    assert fingerprint() == fingerprint() != fingerprint(trajectory=[{"name": "search"}])
