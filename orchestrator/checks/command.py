@@ -199,12 +199,16 @@ class _Oracle:
         return report
 
     def _refuse(self, before: Run, reason: str, *, quote: bool = False) -> NoReturn:
-        reason += f"; it said: {last_words(before.result)}" if quote and last_words(before.result) else ""
+        if quote:
+            reason = _with_its_words(before, reason)
         raise TaskInvalid(reason, evidence=last_words(before.result, lines=10, limit=2000))
 
     def _failed(self, after: Run, cause: Cause, facts: Mapping[str, Any], also: str = "") -> CheckOutcome:
         ended = {"end": cause.end, "cause": cause.cause}
-        return failed(self.check, cause.text + also, **(dict(facts) | after.facts() | ended))
+        text = cause.text + also
+        if cause.cause in ("report_missing", "run_incomplete") and _unreported(after):
+            text = _with_its_words(after, text)
+        return failed(self.check, text, **(dict(facts) | after.facts() | ended))
 
     def _passed(self, after: Run, reason: str, facts: Mapping[str, Any] = NOTHING) -> CheckOutcome:
         if after.report is not None and after.reported is None:
@@ -212,6 +216,18 @@ class _Oracle:
         if after.reported is not None and not _RAN & after.reported.counts.keys():
             reason += "; note: no test really ran"
         return passed(self.check, reason, **(dict(facts) | after.facts() | {"end": "graded"}))
+
+
+def _unreported(run: Run) -> bool:
+    return run.report is not None and run.report.end == "report_missing"
+
+
+def _with_its_words(run: Run, reason: str) -> str:
+    """A reason with what the command itself said: first, where its test runner left nothing to go by."""
+    words = last_words(run.result)
+    if not words:
+        return reason
+    return f"the command said: {words}; {reason}" if _unreported(run) else f"{reason}; it said: {words}"
 
 
 _RAN = {"passed", "xpassed", "xfailed"}

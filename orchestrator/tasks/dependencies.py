@@ -1,6 +1,7 @@
 """Pinned lists of packages as read-only layers, installed once per list. No package's code is run.
 
-pip takes wheels only and unpacks them; npm runs no scripts; Debian packages are unpacked without theirs.
+pip takes wheels only and unpacks them, and the list must name all that they need; npm runs no scripts;
+Debian packages are unpacked without theirs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.documents.benchmark import Dependencies
+from orchestrator.errors import AuthoringError
 from orchestrator.tasks.aptsource import fetch_packages, machine_suite
 from orchestrator.tasks.archives import ArchiveTrouble, tar_entries
 from orchestrator.tasks.downloads import SourceUnavailable, digest
@@ -22,6 +24,7 @@ from orchestrator.tasks.hostfiles import folder_entries
 from orchestrator.tasks.memo import Memo
 from orchestrator.tasks.place import Place
 from orchestrator.tasks.releases import ReleaseMissing, client, last_line, pip_python
+from orchestrator.tasks.requirements import unmet
 from orchestrator.tasks.wheels import wheel_entries
 from orchestrator.worktree.trees import TreeStore
 from sandboxes.spec import DEFAULT_PATH, Entry, Layer
@@ -39,6 +42,8 @@ class Room:
     """Of the Debian in it."""
     lists: Path
     """Where apt's lists are kept."""
+    project: str = ""
+    """The release that the task is about, which the work tree brings."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ class Kind:
 
 @dataclass(frozen=True)
 class Installed:
+    """A task's lists, ready for every room of it."""
+
     layers: tuple[Layer, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -97,24 +104,33 @@ class _Refused(Exception):
     """The list cannot be installed as it is written."""
 
 
+class _Incomplete(Exception):
+    """The packages need others that the list does not name; the arguments say which, a sentence each."""
+
+
 def _installed(name: str, kind: Kind, items: Sequence[str], store: TreeStore, place: Place) -> dict[str, Any]:
     recipe = place.task.environment.debian if place.task.environment else None
-    room = Room(recipe.suite if recipe else machine_suite(), store.folder.parent / "downloads" / "apt")
+    lists = store.folder.parent / "downloads" / "apt"
+    project = getattr(place.task.source, "package", "") if name == "pip" else ""
+    room = Room(recipe.suite if recipe else machine_suite(), lists, project)
 
     def work() -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="proctor-deps-") as folder:
             try:
                 entries, facts = kind.fetch(items, Path(folder), room)
                 return {"tree": store.add(entries), "facts": facts}
+            except _Incomplete as lacking:
+                wrong = [place.wrong(f"dependencies.{name}", said, "add it, pinned") for said in lacking.args]
+                raise AuthoringError([problem for error in wrong for problem in error.problems]) from None
             except (_Refused, ReleaseMissing, ArchiveTrouble, ValueError, zipfile.BadZipFile) as refused:
                 hint = "pin each as " + ("name==version" if name == "pip" else "its registry lists it")
                 raise place.wrong(f"dependencies.{name}", str(refused), hint) from refused
 
-    asked = ["dependencies", 1, name, sorted(items), PYTHON, PLATFORMS]
+    asked = ["dependencies", 2 if name == "pip" else 1, name, sorted(items), PYTHON, PLATFORMS]
     return Memo(store).get([*asked, room.suite] if name == "apt" else asked, work)
 
 
-def _pip(items: Sequence[str], folder: Path, _: Room) -> tuple[Iterator[Entry], dict[str, str]]:
+def _pip(items: Sequence[str], folder: Path, room: Room) -> tuple[Iterator[Entry], dict[str, str]]:
     command = [pip_python(), "-I", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet"]
     command += ["--python-version", PYTHON, "--implementation", "cp", "--dest", str(folder)]
     command += [word for platform in PLATFORMS for word in ("--platform", platform)]
@@ -125,6 +141,9 @@ def _pip(items: Sequence[str], folder: Path, _: Room) -> tuple[Iterator[Entry], 
             raise _Refused(f"pip finds no wheel: {last_line(done).removeprefix('ERROR: ')}")
         raise SourceUnavailable(f"pip could not fetch the dependencies: {last_line(done)}")
     wheels = sorted(folder.glob("*.whl"))
+    lacking = unmet(wheels, PYTHON, [room.project] if room.project else [])
+    if lacking:
+        raise _Incomplete(*lacking)
     facts = {wheel.name: f"sha256:{digest(wheel)}" for wheel in wheels}
     return (entry for wheel in wheels for entry in wheel_entries(wheel)), facts
 

@@ -344,6 +344,15 @@ def test_a_run_that_says_zero_without_its_end_never_passes(
     assert outcome.details["end"] == "run_incomplete"
 
 
+def test_a_run_without_a_report_tells_the_commands_own_error_first(
+    run: Callable[..., Any], by_state: Any
+) -> None:
+    lost = done(1, stderr="ModuleNotFoundError: No module named 'pluggy'")
+
+    with pytest.raises(TaskInvalid, match=r"\Athe command said: ModuleNotFoundError: .*'pluggy'; before"):
+        run(TURNS, script=by_state(broken=lost, fixed=done(0)), expected=LISTS)
+
+
 def test_a_forged_report_is_unreadable(run: Callable[..., Any], by_state: Any, reported_run: Any) -> None:
     script = by_state(broken=reported_run(1, BROKEN), fixed=reported_run(0, FIXED, digest="0" * 64))
 

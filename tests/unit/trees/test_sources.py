@@ -271,12 +271,13 @@ def test_a_release_that_cannot_be_had_is_one_sentence(
         fetch(pair("3" * 64, broken))
 
 
-def wheel(path: Path) -> Path:
+def wheel(path: Path, needs: str = "") -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("demo/__init__.py", "x = 1\n")
         archive.writestr("demo-1.0.data/scripts/tool", "#!python\nprint()\n")
         archive.writestr("demo-1.0.data/headers/demo.h", "x")
-        archive.writestr("demo-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n")
+        facts = f"Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n{needs}"
+        archive.writestr("demo-1.0.dist-info/METADATA", facts)
         archive.writestr("demo-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         archive.writestr("demo-1.0.dist-info/RECORD", "")
         archive.writestr(
@@ -314,6 +315,31 @@ def test_a_package_that_is_not_there_is_the_authors_mistake(
 
     with pytest.raises(AuthoringError, match=r"dependencies.pip: pip finds no wheel: .*demo==9"):
         install(Dependencies(pip=("demo==9",)), store, place)
+
+
+def test_a_list_must_name_all_that_its_packages_need(
+    store: TreeStore, place: Place, index: Path, tmp_path: Path
+) -> None:
+    needs = "".join(
+        f"Requires-Dist: {line}\n"
+        for line in (
+            "pluggy<2,>=1.5",
+            "some-thing",
+            "Demo",
+            'colorama; sys_platform == "win32"',
+            'tomli; python_version < "3.11"',
+            'extras; extra == "all"',
+        )
+    )
+    publish(index, wheel(tmp_path / "demo-1.0-py3-none-any.whl", needs))
+
+    with pytest.raises(AuthoringError) as told:
+        install(Dependencies(pip=("demo==1.0",)), store, place)
+
+    said = [problem.message for problem in told.value.problems]
+    assert said == ["demo 1.0 needs pluggy<2,>=1.5", "demo 1.0 needs some-thing"]
+    assert all("dependencies.pip" in problem.path for problem in told.value.problems)
+    assert "add it, pinned" in str(told.value)
 
 
 def test_search_paths_are_appended_to_the_tasks_own() -> None:

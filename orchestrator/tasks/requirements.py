@@ -1,0 +1,55 @@
+"""What wheels need besides themselves, as their own metadata says it. Pure; nothing in a wheel is run."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Collection, Iterator, Sequence
+from email.parser import HeaderParser
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+ROOM = {
+    "extra": "",
+    "implementation_name": "cpython",
+    "os_name": "posix",
+    "platform_machine": "x86_64",
+    "platform_python_implementation": "CPython",
+    "platform_system": "Linux",
+    "sys_platform": "linux",
+}
+"""The markers of every room, apart from its Python."""
+
+
+def unmet(wheels: Sequence[Path], python: str, given: Collection[str] = ()) -> list[str]:
+    """A sentence for each requirement that none of `wheels` meets by name: "pytest 8.3.4 needs pluggy<2".
+
+    `python` is the room's ("3.11"); `given` are projects that are there already. Versions are the author's
+    choice and not compared. Raises zipfile.BadZipFile.
+    """
+    known = {canonicalize_name(wheel.name.split("-")[0]) for wheel in wheels}
+    known |= {canonicalize_name(name) for name in given}
+    room = ROOM | {"python_version": python, "python_full_version": f"{python}.0"}
+    found = []
+    for wheel in wheels:
+        name, version, *_ = wheel.name.split("-")
+        for need in _requirements(wheel):
+            asked = need.marker is None or need.marker.evaluate(dict(room))
+            if asked and canonicalize_name(need.name) not in known:
+                found.append(f"{name} {version} needs {need.name}{need.specifier}")
+    return list(dict.fromkeys(found))
+
+
+def _requirements(wheel: Path) -> Iterator[Requirement]:
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if not re.fullmatch(r"[^/]+\.dist-info/METADATA", name):
+                continue
+            headers = HeaderParser().parsestr(archive.read(name).decode("utf-8", "replace"))
+            for line in headers.get_all("Requires-Dist", []):
+                try:
+                    yield Requirement(line)
+                except InvalidRequirement:  # of old; pip leaves such lines out, too
+                    continue
