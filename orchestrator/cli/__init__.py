@@ -1,6 +1,7 @@
 """The `proctor` command: which commands there are. The only package that prints and exits.
 
-Command modules import nothing heavy at their top, so that `proctor --help` answers at once.
+Command modules import nothing heavy at their top, so that `proctor --help` answers at once; this one
+imports next to nothing, so that an interrupt finds `main` listening from the start.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 import io
 import os
 import sys
-from importlib import import_module
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+if TYPE_CHECKING:
+    import typer
 
 COMMANDS = (
     *("demo", "run", "report", "show", "validate", "check", "delta"),
@@ -26,51 +27,28 @@ EPILOG = (
 
 def build() -> typer.Typer:
     """The command line, assembled."""
-    app = typer.Typer(
-        name="proctor",
-        help="Grade coding agents on repository tasks in real sandboxes, with verdicts you can trust.",
-        epilog=EPILOG,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        add_completion=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    )
-    app.callback()(proctor)
-    for name in COMMANDS:
-        module = import_module(f"orchestrator.cli.{name}")
-        app.command(module.NAME, short_help=module.SUMMARY)(module.command)
-    rubric = import_module("orchestrator.cli.rubric")
-    app.add_typer(rubric.group(), name=rubric.NAME, short_help=rubric.SUMMARY)
-    return app
+    from orchestrator.cli import app
 
-
-def version(asked: bool) -> None:
-    """Print the version and leave."""
-    if asked:
-        from importlib.metadata import version as installed
-
-        print(f"proctor {installed('proctor')}")
-        raise typer.Exit
-
-
-def proctor(
-    version: Annotated[
-        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    """Grade coding agents on repository tasks in real sandboxes, with verdicts you can trust."""
+    return app.build()
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script: run one command and exit with its code."""
-    from orchestrator.cli.ending import finish
+    try:
+        sys.exit(_run(arguments))
+    except KeyboardInterrupt:  # while the first modules were imported: later ones are told by `ending`
+        os.write(2, b"proctor: interrupted\n")
+        os._exit(130)
 
+
+def _run(arguments: list[str] | None) -> int:
     _fill_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter is no reason to stop
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(finish(build(), arguments))
+    from orchestrator.cli.ending import finish
+
+    return finish(build(), arguments)
 
 
 def _fill_streams() -> None:

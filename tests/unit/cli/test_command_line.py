@@ -260,3 +260,19 @@ def test_the_doctor_answers_for_machines_too(
     assert code == (0 if found["fit"] else 3)
     assert {"oci", "docker"} <= set(found["engines"])
     assert all(e["available"] or e["problem"] for e in found["engines"].values())
+
+
+def test_an_interrupt_during_the_first_imports_is_one_word_and_130() -> None:
+    program = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from orchestrator.cli import main\n"
+        "main(['--help'])\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "proctor: interrupted\n")

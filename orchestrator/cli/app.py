@@ -1,0 +1,48 @@
+"""The command line, assembled from its commands."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli import COMMANDS, EPILOG
+
+
+def build() -> typer.Typer:
+    """The command line, assembled."""
+    app = typer.Typer(
+        name="proctor",
+        help="Grade coding agents on repository tasks in real sandboxes, with verdicts you can trust.",
+        epilog=EPILOG,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback()(proctor)
+    for name in COMMANDS:
+        module = import_module(f"orchestrator.cli.{name}")
+        app.command(module.NAME, short_help=module.SUMMARY)(module.command)
+    rubric = import_module("orchestrator.cli.rubric")
+    app.add_typer(rubric.group(), name=rubric.NAME, short_help=rubric.SUMMARY)
+    return app
+
+
+def version(asked: bool) -> None:
+    """Print the version and leave."""
+    if asked:
+        from importlib.metadata import version as installed
+
+        print(f"proctor {installed('proctor')}")
+        raise typer.Exit
+
+
+def proctor(
+    version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Grade coding agents on repository tasks in real sandboxes, with verdicts you can trust."""
