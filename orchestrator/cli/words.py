@@ -21,9 +21,9 @@ class Word:
 
 
 STATUS: dict[str, Word] = {
-    "passed": Word("passed", "green", "✔", "+", "graded, and met the rubric"),
-    "failed": Word("failed", "red", "✘", "x", "graded, and did not meet the rubric"),
-    "unscored": Word("unscored", "cyan", "\u2013", "-", "no check of its rubric could be executed"),
+    "passed": Word("passed", "green", "✔", "+", "graded, and good enough"),
+    "failed": Word("failed", "red", "✘", "x", "graded, and not good enough"),
+    "unscored": Word("unscored", "cyan", "\u2013", "-", "nothing of it could be graded"),
     "errored": Word("errored", "yellow", "!", "!", "the machine or proctor failed, so there is no score"),
     "invalid": Word("invalid", "magenta", "?", "?", "the task itself is wrong, so there is no score"),
     "not_run": Word("not run", "bright_black", "·", ".", "planned, but never finished"),
@@ -39,6 +39,8 @@ CHECK: dict[str, Word] = {
 }
 """Status word of one check -> how it is shown."""
 
+AGENT_WIDTH = 40
+"""Letters of an agent's name in a table."""
 RULER = re.compile(r"[-=*_]{5,} *\|? *")
 """A line of dashes that a test runner drew, and the mark that joins it to the next line."""
 COMBINED = re.compile(r"(?<=.); (?:all_pass|any_pass|weighted_avg|min|max|median)\b[^;]*: .*$")
@@ -119,6 +121,18 @@ def shorten(text: str, width: int = 100) -> str:
     """The first line that says something, cut at `width` characters."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def agent_name(spec: str) -> str:
+    """What a table calls an agent: a file without its folders, a command as one short line.
+
+    >>> agent_name("predictions:a/b/c.jsonl"), agent_name("command:a\\nb")
+    ('predictions:c.jsonl', 'command:a b')
+    """
+    name, colon, arg = spec.partition(":")
+    if name == "predictions":
+        arg = arg.rstrip("/").rpartition("/")[2]
+    return shorten(" ".join(f"{name}{colon}{arg}".split()), AGENT_WIDTH)
 
 
 def brief(reason: str, width: int = 100) -> str:

@@ -71,7 +71,28 @@ def lint_references(benchmark: Benchmark, rubrics: Rubrics) -> Findings:
         if ref is None and task.has_environment:
             message = "has an environment but no rubric: nothing can be scored"
             warnings.append(Problem(benchmark.file, task.line, place, message, "add rubric_ref"))
-    return Findings(tuple(errors), tuple(warnings))
+        warnings += (Problem(benchmark.file, task.line, place, *words) for words in _unseen(task))
+    return Findings(tuple(errors), (*warnings, *_idle_gates(benchmark)))
+
+
+def _unseen(task: Task) -> Iterator[tuple[str, str]]:
+    """What no grader of the task looks at."""
+    if not task.grader_names and not task.has_environment:
+        yield "is a question without graders: nothing is scored", "add graders, such as [rubric_checks]"
+    elif task.has_environment and not task.grades_rubric:
+        yield "none of its graders looks at the work, only at words", "add rubric_checks to graders"
+
+
+def _idle_gates(benchmark: Benchmark) -> Iterator[Problem]:
+    """Gates on a rubric that no task attaches: they could only be missed."""
+    attached = {(task.rubric_ref or "").removeprefix("rubric/").partition("@")[0] for task in benchmark.tasks}
+    for number, gate in enumerate(benchmark.gates):
+        kind, _, rubric = gate.metric.partition(":")
+        if kind == "rubric" and rubric not in attached:
+            message = f"no task attaches the rubric {rubric}: the gate can only be missed"
+            yield Problem(
+                benchmark.file, 0, f"gates[{number}].metric", message, did_you_mean(rubric, attached)
+            )
 
 
 def _places(benchmark: Benchmark) -> Iterator[tuple[str, Task]]:

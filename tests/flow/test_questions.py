@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tenacity import wait_none
 
-from orchestrator.cli import build
+from orchestrator.cli import build, validate
 from orchestrator.cli.ending import finish
 from orchestrator.cli.given import shipped
 from orchestrator.interrupts import Stop
@@ -361,3 +361,39 @@ def test_the_questions_that_come_along_tell_careful_answers_from_hasty_ones(
 
     told = json.loads(capfdbinary.readouterr().out)
     assert (ended, told["counts"]["passed"]) == (code, passed)
+
+
+def test_validate_names_what_nobody_grades_and_gates_on_nothing(ask: Run) -> None:
+    room = {"environment": {"host": True}, "rubric_ref": "rubric/polite@1.0"}
+    tasks = [{"id": "idle"}, {"id": "words", **room, "graders": ["fact_match"]}, {"id": "work", **room}]
+    document = {"id": "quiz", "version": "1.0", "tasks": tasks}
+    gates = [{"metric": f"rubric:{name}", "at_least": 1} for name in ("polite", "polit")]
+    Path("quiz/benchmark.yaml").write_text(json.dumps({**document, "gates": gates}))
+
+    said = [str(warning) for warning in validate.look([Path("quiz")], [], None).warnings]
+
+    assert [line.partition(": ")[2] for line in said if "rubrics" not in line] == [
+        "task idle: is a question without graders: nothing is scored; add graders, such as [rubric_checks]",
+        "task words: none of its graders looks at the work, only at words; add rubric_checks to graders",
+        "gates[1].metric: no task attaches the rubric polit: the gate can only be missed; "
+        'did you mean "polite"?',
+    ]
+
+
+def test_an_agent_that_needs_a_room_is_refused_before_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "quiz"
+    (folder / "rubrics").mkdir(parents=True)
+    (folder / "rubrics" / "polite.yaml").write_text(RUBRIC)
+    question = {"id": "hello", "input": "Greet me.", "rubric_ref": "rubric/polite@1.0"}
+    (folder / "benchmark.yaml").write_text(json.dumps({"id": "quiz", "version": "1.0", "questions": [question]}))
+    monkeypatch.chdir(tmp_path)
+
+    code = finish(build(), ["run", "quiz", "--agent", "command:echo\nthanks", "--out", "out"])
+
+    said = capsys.readouterr().err
+    assert code == 2
+    assert said.count("\n") == 1
+    assert "agent command:echo thanks works in a room, but there is no environment for hello" in said
+    assert not (tmp_path / "out").exists()

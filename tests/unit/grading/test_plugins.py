@@ -41,6 +41,7 @@ def test_the_built_ins_come_through_the_same_door() -> None:
     assert {"text", "target_match", "command", "score_delta"} <= set(registry.checks)
     assert {"gold", "noop", "predictions", "command"} <= set(registry.agents)
     assert {"docker", "oci"} <= set(registry.sandboxes)
+    assert {"rubric_checks", "format", "fact_match", "tool_usage", "judge", "panel"} <= set(registry.graders)
     assert registry.checks.plugins["text"].distribution == CORE
 
 
