@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 GRADED = ("passed", "failed")
 REASON_WIDTH = 40
 """A column narrower than this is no place for sentences."""
-AGENT_WIDTH = 40
-"""Letters of an agent's name in a table."""
 HEAD_LINES = 3
 """Lines of a drawn table before its first row."""
 
@@ -156,7 +154,7 @@ def short_names(agents: Iterable[str]) -> dict[str, str]:
     >>> list(short_names(["command:a\\nb", "command:a b"]).values())
     ['command:a b (1)', 'command:a b (2)']
     """
-    short = {spec: _short(spec) for spec in agents}
+    short = {spec: words.agent_name(spec) for spec in agents}
     taken, met = Counter(short.values()), Counter[str]()
     called = {}
     for spec, name in short.items():
@@ -165,13 +163,6 @@ def short_names(agents: Iterable[str]) -> dict[str, str]:
             name = spec if spec.startswith("predictions:") else f"{name} ({met[name]})"
         called[spec] = words.safe(name)
     return called
-
-
-def _short(spec: str) -> str:
-    name, colon, arg = spec.partition(":")
-    if name == "predictions":
-        arg = arg.rstrip("/").rpartition("/")[2]
-    return words.shorten(" ".join(f"{name}{colon}{arg}".split()), AGENT_WIDTH)
 
 
 def status(name: str) -> Text:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -191,7 +191,7 @@ def _refuse_unenforceable(wish: Wish, given: Given, provider: Provider) -> None:
     limits = sorted(set().union(*asking.values()))
     if limits:
         names = [name for name, asked in asking.items() if asked]
-        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
+        shown = _few(names)
         raise LimitUnenforceable(
             f"{provider.name} cannot enforce limits here that tasks ask for: {', '.join(limits)} ({shown}); "
             "run as root or on another engine, drop them, or pass --allow-unlimited"
@@ -206,7 +206,29 @@ def _loaded(wish: Wish) -> tuple[Given, dict[str, Agent]]:
     if wish.resume and wish.out is None:
         raise AuthoringError("--resume needs the run's folder: add --out DIR")
     loaded = given.load(wish.benchmark, wish.rubrics, wish.config)
-    return loaded, make_all(wish.agents, loaded.registry.agents, loaded.benchmark)
+    agents = make_all(wish.agents, loaded.registry.agents, loaded.benchmark)
+    _refuse_roomless(wish, loaded, agents)
+    return loaded, agents
+
+
+def _refuse_roomless(wish: Wish, given: Given, agents: Mapping[str, Agent]) -> None:
+    """An agent that works in a room has nothing to do where a task has none."""
+    from orchestrator.agents import Bringer
+    from orchestrator.cli.words import agent_name
+    from orchestrator.errors import AuthoringError
+    from orchestrator.plan import select
+
+    actors = [spec for spec, agent in agents.items() if not isinstance(agent, Bringer)]
+    without = [t.id for t in select(given.benchmark, wish.tasks) if not t.has_environment]
+    if actors and without:
+        raise AuthoringError(
+            f"agent {agent_name(actors[0])} works in a room, but there is no environment for {_few(without)}"
+            "; bring the answers with --agent predictions:FILE, or choose other tasks with --tasks"
+        )
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
 
 
 def _plan(wish: Wish, given: Given, agents: Mapping[str, Agent], provider: str) -> Plan:
@@ -229,6 +251,7 @@ def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str
     import platform
     from importlib.metadata import version
 
+    from orchestrator.cli.failure import say
     from orchestrator.store import RunHeader, Store, now
 
     header = RunHeader(
@@ -247,5 +270,21 @@ def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str
     )
     if wish.resume:
         assert wish.out is not None
-        return Store.resume(header, wish.out)
+        dropped = _dropped(wish.out, plan)
+        store = Store.resume(header, wish.out)
+        if dropped:
+            say(
+                f"{len(dropped)} of the trials that {wish.out} was begun with are not in this plan and count "
+                f"no longer: {_few(dropped)}"
+            )
+        return store
     return Store.create(header, wish.out)
+
+
+def _dropped(folder: Path, plan: Plan) -> list[str]:
+    """Trials of the run's earlier plan that this one leaves out. Raises AuthoringError (no such run)."""
+    from orchestrator.store import RunFolder
+
+    known = {job.trial for job in plan.trials}
+    earlier = type(plan).from_json(RunFolder(folder).header.plan)
+    return [job.trial for job in earlier.trials if job.trial not in known]

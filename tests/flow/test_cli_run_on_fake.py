@@ -168,6 +168,21 @@ def test_a_resumed_run_keeps_what_it_has(
     assert (tmp_path / "out" / "records.jsonl").read_bytes() == first
 
 
+def test_a_resumed_run_tells_which_trials_it_no_longer_counts(
+    proctor: Proctor, benchmark: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("run", benchmark, "--sandbox", "fake", "--json", "--out", "out", "--agent", "gold")
+    proctor(*asked, "--agent", "noop")
+    capsys.readouterr()
+
+    code = proctor(*asked, "--tasks", "word", "--resume")
+
+    told = capsys.readouterr().err
+    assert code == 0
+    assert "3 of the trials that out was begun with are not in this plan and count no longer: " in told
+    assert "other.gold.1" in told
+
+
 def test_the_table_names_task_agent_status_reason_and_what_to_type_next(
     proctor: Proctor, benchmark: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

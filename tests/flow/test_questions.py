@@ -387,7 +387,9 @@ def test_an_agent_that_needs_a_room_is_refused_before_the_start(
     (folder / "rubrics").mkdir(parents=True)
     (folder / "rubrics" / "polite.yaml").write_text(RUBRIC)
     question = {"id": "hello", "input": "Greet me.", "rubric_ref": "rubric/polite@1.0"}
-    (folder / "benchmark.yaml").write_text(json.dumps({"id": "quiz", "version": "1.0", "questions": [question]}))
+    (folder / "benchmark.yaml").write_text(
+        json.dumps({"id": "quiz", "version": "1.0", "questions": [question]})
+    )
     monkeypatch.chdir(tmp_path)
 
     code = finish(build(), ["run", "quiz", "--agent", "command:echo\nthanks", "--out", "out"])
