@@ -35,6 +35,8 @@ class Step:
 
 @dataclass(frozen=True)
 class StepResult:
+    """What one step of a judge's room came to: how its command ended, and the files it was asked for."""
+
     done: Done
     files: Mapping[str, bytes | None] = field(default_factory=dict)
     """What `Step.reads` named: the bytes, or None when there is no regular file of that name."""

@@ -67,6 +67,8 @@ Ending = Finished[R] | Crashed | NeverFits | NotStarted
 
 
 class Scheduler(Protocol):
+    """What runs the jobs of a plan: in threads here, or elsewhere; it knows nothing of trials."""
+
     def run(self, jobs: Sequence[J], work: Callable[[J], R], on_done: Callable[[J, Ending[R]], None]) -> None:
         """Run every job once and report each end once, through `on_done`, in the calling thread.
 

@@ -90,6 +90,8 @@ class Agent(Protocol):
 
 @runtime_checkable
 class Bringer(Agent, Protocol):
+    """An agent that has its change already, and needs no room to make it."""
+
     def brings(self, task: Task, state: State | None) -> Brought:
         """The finished work for `task`; `state` is None when it has no environment.
 
@@ -100,6 +102,8 @@ class Bringer(Agent, Protocol):
 
 @runtime_checkable
 class Actor(Agent, Protocol):
+    """An agent that works in a room of its own and leaves its change there."""
+
     def act(self, task: Task, sandbox: Sandbox, deadline: Deadline) -> AgentReport:
         """Work in the room until done or until `deadline`. Raises sandboxes.errors.SandboxError only."""
         ...
@@ -115,7 +119,7 @@ def make(spec: str, kinds: Mapping[str, Any], benchmark: Benchmark) -> Agent:
     if kind is None:
         near = difflib.get_close_matches(name, kinds, n=1)
         hint = f'did you mean "{near[0]}"? ' if near else ""
-        raise AuthoringError(f'unknown agent "{name}"; {hint}known agents: {", ".join(sorted(kinds))}')
+        raise AuthoringError(f'unknown agent "{shown(name)}"; {hint}known agents: {", ".join(sorted(kinds))}')
     agent: Agent = kind.for_spec(arg, benchmark)
     return agent
 
@@ -142,7 +146,18 @@ def text_or_bytes(data: bytes) -> str | bytes:
         return data
 
 
+def shown(text: str, width: int = 80) -> str:
+    """What was asked for, short enough not to hide what is wrong with it.
+
+    >>> shown("./solve.sh   --fast\\n--now", 20)
+    './solve.sh --fast...'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 3].rstrip() + "..."
+
+
 def no_argument(name: str, arg: str) -> None:
     """Raises AuthoringError when an agent that takes no argument was given one."""
     if arg:
-        raise AuthoringError(f'agent {name} takes no argument, but was given "{arg}"; write --agent {name}')
+        given = shown(arg)
+        raise AuthoringError(f'agent {name} takes no argument, but was given "{given}"; write --agent {name}')

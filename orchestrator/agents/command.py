@@ -20,6 +20,8 @@ INSTRUCTION = "/tmp/instruction.md"
 
 
 class CommandAgent:
+    """Runs one shell command in the agent's room: how any coding agent with a command line takes part."""
+
     def __init__(self, command: str) -> None:
         self.command = command
         self.name = f"command:{command}"

@@ -8,6 +8,8 @@ from orchestrator.errors import TaskInvalid
 
 
 class Gold:
+    """Brings the task's own fix."""
+
     name = "gold"
 
     @classmethod

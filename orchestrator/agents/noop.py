@@ -7,6 +7,8 @@ from orchestrator.documents.benchmark import Benchmark, Task
 
 
 class Noop:
+    """Brings an empty change and no answer."""
+
     name = "noop"
 
     @classmethod

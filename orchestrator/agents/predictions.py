@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.agents import Brought, State, text_or_bytes
+from orchestrator.agents import Brought, State, shown, text_or_bytes
 from orchestrator.documents.benchmark import Benchmark, Task
 from orchestrator.errors import AuthoringError, Problem
 
@@ -43,13 +43,12 @@ class Predictions:
             whole = source.is_dir()
             found = _from_folder(source) if whole else _from_file(source, source.read_bytes(), text_only)
         except OSError as error:
-            raise AuthoringError(f"{arg}: {(error.strerror or str(error)).lower()}") from None
+            raise AuthoringError(f"{shown(arg)}: {(error.strerror or str(error)).lower()}") from None
         ids = {task.id for task in benchmark.tasks}
         if not ids & found.keys():
             theirs = _some(found) or "nothing"
-            raise AuthoringError(
-                f"{arg} predicts no task of {benchmark.id}; it has {theirs}, the tasks are {_some(ids)}"
-            )
+            said = f"predicts no task of {benchmark.id}; it has {theirs}, the tasks are {_some(ids)}"
+            raise AuthoringError(f"{shown(arg)} {said}")
         return cls(source, found, benchmark)
 
     def fingerprint(self, task: Task) -> str:

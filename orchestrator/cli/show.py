@@ -50,6 +50,7 @@ def command(
 
 def find(run: Path, wanted: str, attempt: int | None) -> TrialRecord:
     """The record that `wanted` names. Raises AuthoringError when none or several trials fit."""
+    from orchestrator.cli import words
     from orchestrator.errors import AuthoringError
     from orchestrator.store import RunFolder
 
@@ -61,6 +62,7 @@ def find(run: Path, wanted: str, attempt: int | None) -> TrialRecord:
     if len(fits) != 1:
         said = "several trials fit" if fits else "no trial fits"
         listed = ", ".join((fits or list(known))[:12]) or "none yet"
+        wanted = words.shorten(" ".join(wanted.split()), 60)
         raise AuthoringError(f'{run}: {said} "{wanted}"; {"name one of" if fits else "it has"}: {listed}')
     records = known[fits[0]]
     if attempt is None:
@@ -80,6 +82,7 @@ def story(record: TrialRecord, run: Path, full: bool) -> Iterator[tuple[str, str
     """(text, style) blocks, in reading order."""
     from orchestrator.cli import words
 
+    shown = _Shown()
     word = words.word(record.status)
     yield f"{words.mark(record.status)} {word.text}  {words.safe(record.trial)}", f"bold {word.style}"
     yield words.safe(record.reason), ""
@@ -87,22 +90,40 @@ def story(record: TrialRecord, run: Path, full: bool) -> Iterator[tuple[str, str
     yield from _grades(record)
     if record.verdict is not None:
         for outcome in (*record.verdict.outcomes, *record.verdict.skipped):
-            yield from _outcome(outcome, full)
+            yield from _outcome(outcome, full, shown)
         for warning in record.verdict.warnings:
             yield f"warning: {words.safe(warning)}", "yellow"
     yield from _phases(record)
     yield from _change(record, run)
-    yield from _logs(record, run, full)
+    yield from _logs(record, run, full, shown)
     if record.error:
         yield "\nerror", "bold"
-        yield words.safe(record.error.rstrip()), ""
+        yield words.safe(shown.where(record.error, "error") or record.error.rstrip()), ""
+
+
+class _Shown:
+    """What has been printed already, so that no output of a command is read twice."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def where(self, text: str, name: str) -> str:
+        """ "(as above, under stderr)" for what was shown before, or was part of it; else empty, and `text`
+        counts as shown under `name`."""
+        text = text.strip()
+        known = (n for t, n in self._texts.items() if t == text or ("\n" in text and text in t))
+        found = next(known, None) if text else None
+        if found is not None:
+            return f"(as above, under {found})"
+        self._texts[text] = name
+        return ""
 
 
 def _facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
     from orchestrator.cli import words
 
     yield "", ""
-    agent = record.agent.name + (f" ({record.agent.model})" if record.agent.model else "")
+    agent = words.agent_name(record.agent.name) + (f" ({record.agent.model})" if record.agent.model else "")
     facts = {
         "task": f"{record.task} of {record.benchmark} {record.benchmark_version}",
         "agent": f"{agent}, {record.agent.ended}",
@@ -132,7 +153,7 @@ def _grades(record: TrialRecord) -> Iterator[tuple[str, str]]:
         yield f"    {words.safe(words.shorten(grade.reason, 500))}", "dim"
 
 
-def _outcome(outcome: OutcomeRecord, full: bool) -> Iterator[tuple[str, str]]:
+def _outcome(outcome: OutcomeRecord, full: bool, shown: _Shown) -> Iterator[tuple[str, str]]:
     from orchestrator.cli import words
 
     word = words.word(outcome.status)
@@ -141,18 +162,20 @@ def _outcome(outcome: OutcomeRecord, full: bool) -> Iterator[tuple[str, str]]:
     score = "" if outcome.score is None else f", {words.score(outcome.score)}"
     yield f"\n{words.mark(outcome.status)} {words.safe(name)}{kind}: {word.text}{score}", word.style
     yield _indent(outcome.reason, full), ""
-    for line in _details(outcome.details, full):
+    for line in _details(outcome.details, full, shown):
         yield line, "dim"
 
 
-def _details(details: Mapping[str, Any], full: bool) -> Iterator[str]:
+def _details(details: Mapping[str, Any], full: bool, shown: _Shown) -> Iterator[str]:
     import json
 
     from orchestrator.cli import words
 
     for name, value in details.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-        if "\n" in text.strip():
+        if name in ("stdout", "stderr", "evidence") and (above := shown.where(text, name)):
+            yield f"    {name}: {above}"
+        elif "\n" in text.strip():
             yield f"    {name}:"
             yield _indent(text, full, "      ")
         else:
@@ -197,13 +220,14 @@ def _diff_style(line: str) -> str:
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
 
 
-def _logs(record: TrialRecord, run: Path, full: bool) -> Iterator[tuple[str, str]]:
+def _logs(record: TrialRecord, run: Path, full: bool, shown: _Shown) -> Iterator[tuple[str, str]]:
     for name in record.artifacts:
         data = None if name == "change.patch" else _artifact(record, run, name)
         if data is None:
             continue
+        text = data.decode("utf-8", "replace")
         yield f"\n{name} ({run / record.artifacts[name]})", "bold"
-        yield _indent(data.decode("utf-8", "replace"), full), ""
+        yield _indent(shown.where(text, name) or text, full), ""
 
 
 def _artifact(record: TrialRecord, run: Path, name: str) -> bytes | None:

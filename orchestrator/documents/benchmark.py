@@ -61,6 +61,8 @@ class ArchiveSource(_Document):
 
 
 class ReleaseHashes(_Document):
+    """SHA-256 of each release's file, in hexadecimal."""
+
     fixed: str
     broken: str
 
@@ -133,6 +135,8 @@ class TaskLimits(_Document):
 
 
 class NetworkPolicy(_Document):
+    """What rooms may reach: nothing, unless hosts are named."""
+
     allow: tuple[str, ...] = ()
 
 

@@ -70,6 +70,8 @@ class PhaseTime(_Record):
 
 
 class OutcomeRecord(_Record):
+    """How one check of the rubric came out, and why."""
+
     id: str
     kind: str
     status: Literal["passed", "failed", "skipped", "error"]
@@ -80,6 +82,8 @@ class OutcomeRecord(_Record):
 
 
 class VerdictRecord(_Record):
+    """What the rubric made of its checks' outcomes."""
+
     rubric: str
     score: float | None
     passed: bool | None
@@ -113,6 +117,8 @@ class ChangeRecord(_Record):
 
 
 class AgentRecord(_Record):
+    """Who did the work, and how that ended."""
+
     name: str
     """As given: "gold", "command:...", "predictions:FILE"."""
     model: str | None = None

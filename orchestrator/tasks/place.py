@@ -11,6 +11,8 @@ from orchestrator.errors import AuthoringError, Problem
 
 @dataclass(frozen=True)
 class Place:
+    """One task in its benchmark: where its files are, and how its mistakes are told."""
+
     benchmark: Benchmark
     task: Task
 

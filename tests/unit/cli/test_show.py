@@ -98,3 +98,45 @@ def test_an_unclear_name_says_what_there_is(run: Path, wanted: str, attempt: int
 def test_a_folder_that_is_no_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(AuthoringError, match="is not a run folder"):
         find(tmp_path, "x", None)
+
+
+def test_what_a_command_said_is_printed_once(
+    tmp_path: Path,
+    make_plan: Callable[..., Plan],
+    make_record: Callable[..., TrialRecord],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plan = make_plan(["csv_quotes"], ["command:./solve.sh\n--fast " + "x" * 80])
+    said = "Traceback of the tool\nModuleNotFoundError: pluggy"
+    outcome = OutcomeRecord(
+        id="tests",
+        kind="command",
+        status="failed",
+        score=0.0,
+        passed=False,
+        reason="exit code 1",
+        details={"stderr": said, "evidence": said},
+    )
+    verdict = VerdictRecord(rubric="r@1", score=0.0, passed=False, reason="1 of 1", outcomes=(outcome,))
+    with Store.create(RunHeader.begin("demo", plan.to_json()), tmp_path / "run") as store:
+        trial = plan.trials[0]
+        number, place = store.begin_attempt(trial.trial)
+        (place / "log").write_text(said + "\n")
+        kept = {"log": f"trials/{trial.trial}/{number}/log"}
+        store.append(make_record(trial, "failed", attempt=number, verdict=verdict, artifacts=kept))
+
+    command(tmp_path / "run", "csv_quotes")
+
+    page = capsys.readouterr().out
+    assert page.count("ModuleNotFoundError") == 1
+    assert page.count("(as above, under stderr)") == 2
+    assert "agent        command:./solve.sh --fast xxx" in page
+    assert "x" * 60 not in page
+
+
+def test_a_long_name_does_not_hide_why_it_was_refused(run: Path) -> None:
+    with pytest.raises(AuthoringError) as told:
+        find(run, "no such\n" + "y" * 5000, None)
+
+    assert len(str(told.value)) < 400
+    assert "it has: " in str(told.value)
