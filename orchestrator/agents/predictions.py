@@ -1,8 +1,8 @@
 """predictions: finished changes from a file or a folder, graded byte for byte.
 
 A file holds SWE-bench's objects, {"instance_id", "model_name_or_path", "model_patch"} and, if wanted,
-"response" and "trajectory": one per line, or as one JSON list, or as one JSON object by instance id. A
-question needs no model_patch, and may be named by "id". A folder holds
+"response" and "trajectory": one per line, or as one JSON list, or as one JSON object by instance id. A row
+with a response needs no model_patch, and may be named by "id". A folder holds
 <task>.patch or <task>.diff, and <task>.txt for the response; a task id with "/" means a subfolder.
 """
 
@@ -39,9 +39,7 @@ class Predictions:
             raise AuthoringError("agent predictions needs a file or a folder; write --agent predictions:FILE")
         source = Path(arg)
         try:
-            text_only = frozenset(task.id for task in benchmark.tasks if not task.has_environment)
-            whole = source.is_dir()
-            found = _from_folder(source) if whole else _from_file(source, source.read_bytes(), text_only)
+            found = _from_folder(source) if source.is_dir() else _from_file(source, source.read_bytes())
         except OSError as error:
             raise AuthoringError(f"{shown(arg)}: {(error.strerror or str(error)).lower()}") from None
         ids = {task.id for task in benchmark.tasks}
@@ -88,7 +86,7 @@ class _Row:
     key: str | None = None
 
 
-def _from_file(source: Path, raw: bytes, text_only: frozenset[str]) -> dict[str, Brought]:
+def _from_file(source: Path, raw: bytes) -> dict[str, Brought]:
     # surrogateescape keeps bytes that are not UTF-8 as they are, through JSON and back.
     text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     problems: list[Problem] = []
@@ -96,7 +94,7 @@ def _from_file(source: Path, raw: bytes, text_only: frozenset[str]) -> dict[str,
     places: dict[str, str] = {}
     for row in _rows(str(source), text, problems):
         try:
-            task, brought = _read(row, text_only)
+            task, brought = _read(row)
         except ValueError as error:
             problems.append(Problem(str(source), row.line, row.place, str(error)))
             continue
@@ -107,7 +105,12 @@ def _from_file(source: Path, raw: bytes, text_only: frozenset[str]) -> dict[str,
         found.setdefault(task, brought)
         places.setdefault(task, here)
     if problems:
-        raise AuthoringError(problems)
+        problems.sort(key=lambda problem: problem.line)
+        rest = [
+            Problem(str(source), next_one.line, "", f"and {len(problems) - _SHOWN} more")
+            for next_one in problems[_SHOWN : _SHOWN + 1]
+        ]
+        raise AuthoringError([*problems[:_SHOWN], *rest])
     return found
 
 
@@ -136,8 +139,6 @@ def _lines(name: str, text: str, problems: list[Problem]) -> Iterator[_Row]:
         except (ValueError, RecursionError) as error:
             said = f"not JSON: {error}"
             problems.append(Problem(name, number, "", said, "one prediction per line is wanted"))
-            if len(problems) >= _SHOWN:
-                return  # not a file of predictions at all
 
 
 class _Pairs(dict[str, Any]):
@@ -148,7 +149,7 @@ class _Pairs(dict[str, Any]):
         self.pairs = pairs
 
 
-def _read(row: _Row, text_only: frozenset[str]) -> tuple[str, Brought]:
+def _read(row: _Row) -> tuple[str, Brought]:
     """Raises ValueError with what is wrong."""
     data = row.data
     if not isinstance(data, dict):
@@ -158,7 +159,7 @@ def _read(row: _Row, text_only: frozenset[str]) -> tuple[str, Brought]:
         raise ValueError('"instance_id" is missing; it names the task')
     if row.key is not None and task != row.key:
         raise ValueError(f'it stands under "{row.key}" but says it is for "{task}"')
-    if "model_patch" not in data and not (task in text_only and "response" in data):
+    if "model_patch" not in data and "response" not in data:
         raise ValueError('"model_patch" is missing; write null or "" for an empty change')
     change = _text(data, "model_patch")
     response = _text(data, "response")

@@ -133,11 +133,13 @@ def test_a_broken_list_is_one_problem_not_one_a_line(read):
     assert [p.line for p in error.value.problems] == [3]
 
 
-def test_a_file_of_something_else_is_soon_given_up(read):
+@pytest.mark.parametrize("line", [b"\x7fELF\n", b"7\n"], ids=["not JSON", "no objects"])
+def test_of_a_file_of_something_else_ten_problems_are_told_and_the_rest_counted(read, line):
     with pytest.raises(AuthoringError) as error:
-        read(b"\x7fELF\n" * 5000)
+        read(line * 5000)
 
-    assert len(error.value.problems) <= 10
+    assert len(error.value.problems) == 11
+    assert error.value.problems[-1].message == "and 4990 more"
 
 
 def test_unknown_ids_and_missing_tasks_are_named(read):
@@ -196,9 +198,13 @@ def test_a_question_needs_no_patch_and_may_be_named_by_id(read):
     assert (brought.change, brought.response, brought.trajectory) == (b"", "yes", [{"name": "search"}])
 
 
-def test_a_task_with_rooms_needs_its_patch(read):
-    with pytest.raises(AuthoringError, match='"model_patch" is missing'):
-        read(json.dumps({"id": "a", "response": "yes"}), tasks=(Task(id="a", environment={"host": True}),))
+def test_a_response_alone_is_an_empty_change_also_for_a_task_with_rooms(read):
+    task = Task(id="a", environment={"host": True})
+
+    predictions = read(json.dumps({"id": "a", "response": "yes"}), tasks=(task,))
+
+    brought = predictions.brings(task, None)
+    assert (brought.change, brought.response) == (b"", "yes")
 
 
 def test_another_trajectory_is_another_prediction(read):
