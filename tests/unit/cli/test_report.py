@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from orchestrator.cli import tables
+from orchestrator.cli import tables, words
 from orchestrator.documents.record import TrialRecord
 from orchestrator.errors import EXIT_FAILED, EXIT_HARNESS, EXIT_INFRASTRUCTURE, EXIT_OK
 from orchestrator.plan import Plan
@@ -145,4 +145,4 @@ def test_a_script_of_many_lines_is_one_short_name_in_a_table() -> None:
 
     assert first != second
     assert "\n" not in first
-    assert len(first) <= tables.AGENT_WIDTH + 4
+    assert len(first) <= words.AGENT_WIDTH + 4
