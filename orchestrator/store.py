@@ -31,6 +31,8 @@ from orchestrator.records import from_line, to_line
 HEADER = "run.json"
 RECORDS = "records.jsonl"
 LOCK = "lock"
+LATEST = "LATEST"
+"""The link in ./runs to the newest run there."""
 
 
 class RunHeader(BaseModel):
@@ -139,7 +141,7 @@ class Store(RunFolder):
 
     @classmethod
     def create(cls, header: RunHeader, out: Path | None = None) -> Store:
-        """A new run in `out`; None means a new folder below ./runs.
+        """A new run in `out`; None means a new folder below ./runs, to which runs/LATEST points then.
 
         Raises AuthoringError when `out` cannot be made, is in use, or holds a run or other files already.
         """
@@ -151,7 +153,10 @@ class Store(RunFolder):
         except BaseException:
             os.close(lock)
             raise
-        return cls(path, header, lock)
+        store = cls(path, header, lock)
+        if out is None:
+            _point_to(path)
+        return store
 
     @classmethod
     def resume(cls, header: RunHeader, out: Path) -> Store:
@@ -272,6 +277,18 @@ def _refuse_taken(path: Path) -> None:
         raise AuthoringError(f"{path} holds a run already; add --resume, or choose another --out")
     if any(entry.name != LOCK for entry in path.iterdir()):
         raise AuthoringError(f"{path} is not empty; choose another --out")
+
+
+def _point_to(run: Path) -> None:
+    """`LATEST` beside `run` leads there from now on. For people only: where no link can be made, none is."""
+    link = run.with_name(LATEST)
+    draft = run.with_name(f".{run.name}.link")
+    try:
+        if link.is_symlink() or not link.exists():
+            draft.symlink_to(run.name)
+            draft.replace(link)
+    except OSError:
+        draft.unlink(missing_ok=True)
 
 
 def _write_whole(path: Path, data: Mapping[str, Any]) -> None:

@@ -97,11 +97,19 @@ def beside(file: Path, schema: RubricSchema) -> RubricStore:
 
 
 def find(path: Path) -> Path:
-    """`path` itself, or, when there is nothing there, the benchmark of that name that proctor brings."""
-    if path.exists() or path.name != str(path):
+    """`path` itself, or, when there is nothing there, the benchmark of that name that proctor brings.
+
+    Raises AuthoringError naming those it brings when there is neither.
+    """
+    from orchestrator.errors import AuthoringError
+
+    if path.exists():
         return path
-    inside = shipped() / path
-    return inside if inside.is_dir() else path
+    folder = shipped()
+    if path.name == str(path) and (folder / path).is_dir():
+        return folder / path
+    brought = ", ".join(sorted(file.parent.name for file in folder.glob("*/benchmark.yaml")))
+    raise AuthoringError(f"{path}: there is no such file; check the path, or name a shipped one: {brought}")
 
 
 def shipped() -> Path:

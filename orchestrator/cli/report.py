@@ -23,7 +23,8 @@ def command(
     Exits 0 whatever the run found; the run's own exit code is in the JSON.
 
     \b
-    Example:
+    Examples:
+      proctor report runs/LATEST      the newest below runs/
       proctor report runs/20260101T120000Z-quickstart-1a2b3c4d
     """
     report = read(run)

@@ -21,8 +21,11 @@ class Document(StrEnum):
     quarantine = "quarantine"
 
 
+_DOCUMENTS = "Whose schema: rubric, benchmark, record, validation or quarantine."
+
+
 def command(
-    document: Annotated[Document, typer.Argument(help="Which document's schema.")] = Document.rubric,
+    document: Annotated[Document, typer.Argument(metavar="DOCUMENT", help=_DOCUMENTS)] = Document.rubric,
     with_plugins: Annotated[
         bool,
         typer.Option("--with-plugins", help="With the check kinds and tools of what is installed here."),

@@ -22,7 +22,9 @@ def command(
     trial: Annotated[
         str, typer.Argument(metavar="TRIAL", help="A trial's id, or enough of it: a task, or task.agent.")
     ],
-    attempt: Annotated[int | None, typer.Option(help="This attempt; by default the one that counts.")] = None,
+    attempt: Annotated[
+        int | None, typer.Option(metavar="N", help="This attempt; by default the one that counts.")
+    ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Whole logs and details, not only their ends.")
     ] = False,
@@ -32,7 +34,7 @@ def command(
 
     \b
     Example:
-      proctor show runs/LATEST csv_quotes.gold.1
+      proctor show runs/LATEST csv_quotes.gold.1      of the newest run below runs/
     """
     record = find(run, trial, attempt)
     if as_json:

@@ -276,3 +276,29 @@ def test_an_interrupt_during_the_first_imports_is_one_word_and_130() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "proctor: interrupted\n")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_speaks_of_no_types_of_python(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    call(name, "--help")
+
+    told = capsys.readouterr().out
+    assert not any(word in told for word in ("<path>", "<str>", "<int>", "list["))
+
+
+def test_a_value_that_is_not_among_the_known_is_said_plainly(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("schema", "nosuch") == 2
+
+    said = capsys.readouterr().err
+    assert "'nosuch' is not one of 'rubric', 'benchmark'" in said
+    assert "Value error" not in said
+
+
+def test_an_unknown_benchmark_is_answered_with_those_that_are_shipped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert call("run", "nosuch", "--agent", "gold") == 2
+
+    said = capsys.readouterr().err
+    assert "nosuch: there is no such file" in said
+    assert "quickstart" in said

@@ -259,3 +259,20 @@ def test_a_record_with_strange_values_is_still_strict_json(record):
     strict = json.loads(line, parse_constant=pytest.fail)
     assert strict["agent"]["usage"]["nan"] == "nan"
     assert strict["agent"]["usage"]["names"] == ["a", "b"]
+
+
+def test_latest_leads_to_the_newest_run_and_replaces_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    for _ in range(2):
+        with Store.create(header()) as store:
+            newest = store.path
+
+    link = tmp_path / "runs" / "LATEST"
+    assert link.is_symlink()
+    assert link.resolve() == newest.resolve()
+    assert not list((tmp_path / "runs").glob(".*"))
+    link.unlink()
+    link.write_text("mine")
+    Store.create(header()).close()
+    assert link.read_text() == "mine"
