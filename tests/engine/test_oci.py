@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,15 @@ from typing import Any
 
 import pytest
 
-from sandboxes.errors import EngineGone, ImageUnavailable, LimitUnenforceable, ProvisionFailed, SandboxLost
+from sandboxes import scratch
+from sandboxes.errors import (
+    EngineGone,
+    ImageUnavailable,
+    LimitUnenforceable,
+    ProvisionFailed,
+    SandboxError,
+    SandboxLost,
+)
 from sandboxes.home import rooms
 from sandboxes.oci import OciProvider, container, pidspace
 from sandboxes.oci import provider as provider_module
@@ -67,6 +76,40 @@ def _kill_inits() -> None:
             words = Path(f"/proc/{pid}/cmdline").read_bytes()
             if b"/bin/cat" in words or b"cat <&3" in words:
                 os.kill(int(pid), signal.SIGKILL)
+
+
+def test_a_clean_up_that_fails_keeps_the_first_cause(oci: OciProvider) -> None:
+    """B041: whoever asks why sees what happened first; what could not be removed is left to `reap`."""
+    with pytest.raises(SandboxLost) as first, oci.provision(RoomSpec(limits=SMALL)) as room:
+        folder: Path = room._folder  # type: ignore[attr-defined]
+        stuck = folder / "stuck"
+        stuck.mkdir()
+        scratch.mount("tmpfs", stuck, "tmpfs", 0)  # cannot be removed while it is mounted
+        threading.Timer(0.5, _kill_inits).start()
+        room.run(Command("sleep 30"))
+
+    try:
+        assert folder.exists()
+        assert "init" in str(first.value)
+    finally:
+        scratch.unmount(stuck)
+        shutil.rmtree(folder)
+
+
+def test_with_the_machines_disk_almost_full_no_room_opens_and_no_failure_is_a_result(
+    oci: OciProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B038: below the floor of free space nothing starts, and what fails there is nobody's score."""
+    with oci.provision(RoomSpec(limits=SMALL)) as room:
+        monkeypatch.setattr("sandboxes.scratch.HOST_FLOOR", 1 << 60)
+
+        with pytest.raises(SandboxError, match="disk"):
+            room.run(Command("false"))
+        assert room.run(Command("true")).ok
+        with pytest.raises(ProvisionFailed, match=r"disk .* is full"), oci.provision(RoomSpec(limits=SMALL)):
+            pytest.fail("a room was opened")
+
+    assert not [place for place in rooms(oci._owner).iterdir() if place.is_dir()]
 
 
 def test_an_interrupt_at_the_terminal_reaches_us_and_not_the_room(oci: OciProvider) -> None:
