@@ -127,25 +127,32 @@ def _matched(
         renames=renames,
         left=left,
         line_map=where,
-        hidden=_hiding(obeyed, changes, where) if obeyed else None,
+        hidden=_hiding(obeyed, changes) if obeyed else None,
     )
 
 
-def _hiding(
-    obeyed: Collection[Suppression], changes: Collection[ChangedFile], where: matching.LineMap
-) -> Callable[[Finding], bool]:
+def _hiding(obeyed: Collection[Suppression], changes: Collection[ChangedFile]) -> Callable[[Finding], bool]:
     """Tells which vanished findings lie behind a new suppression: where their line stood, or anywhere in the
     file when the comment reaches that far."""
     by_path: dict[str, list[Suppression]] = defaultdict(list)
     for suppression in obeyed:
         by_path[suppression.path].append(suppression)
-    veils = {c.old_path or c.path: _Veil.over(c, by_path[c.path]) for c in changes if c.path in by_path}
+    concerned = [c for c in changes if c.path in by_path]
+    where = matching.LineMap(
+        {c.old_path or c.path: (_bare(c.before, c), _bare(c.after, c)) for c in concerned}
+    )
+    veils = {c.old_path or c.path: _Veil.over(c, by_path[c.path]) for c in concerned}
 
     def hidden(finding: Finding) -> bool:
         veil = veils.get(finding.path)
         return veil is not None and veil.covers(finding, where)
 
     return hidden
+
+
+def _bare(source: bytes | None, change: ChangedFile) -> bytes:
+    """Without comments: a line is the same when only a comment came to it."""
+    return b"\n".join(bare_lines(change.path, source or b""))
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from orchestrator.analyzers.measurement import is_number
 from orchestrator.checks import guards
 from orchestrator.checks.causes import cause_of, clip, last_words, printable
 from orchestrator.checks.comparison import Comparison, compare
-from orchestrator.checks.guards import Guard, Parsing
+from orchestrator.checks.guards import Guard
 from orchestrator.checks.missing import never_there
+from orchestrator.checks.parsing import Parsing
 from orchestrator.checks.runs import Question, quoted
 from orchestrator.contract import Check, Judge, Step, StepResult
 from orchestrator.errors import TaskInvalid

@@ -15,19 +15,17 @@ from __future__ import annotations
 
 import fnmatch
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchestrator.analyzers import Analyzer
-from orchestrator.analyzers.source import bare_lines, language
+from orchestrator.analyzers.source import bare_lines
 from orchestrator.checks.causes import clip, printable
 from orchestrator.checks.comparison import Comparison
-from orchestrator.contract import ChangedFile, Step, StepResult
-from sandboxes.spec import Command
+from orchestrator.contract import ChangedFile
 
 PLACES_KEPT = 50
-FILES_AT_ONCE = 200
 MANY_LINES = 10
 """A file with fewer lines of code is only held to keep any at all."""
 LEAST_KEPT = 0.5
@@ -52,63 +50,6 @@ class Guard:
         if self.places:
             facts["places"] = [printable(place) for place in self.places[:PLACES_KEPT]]
         return facts
-
-
-# Parsing ----------------------------------------------------------------------------------------------------
-
-_EACH = 'for f do out=$({check} 2>&1 </dev/null); printf "%s %s\\0%s\\0" "$?" "$f" "$out"; done; printf end'
-_PHP = _EACH.replace("{check}", 'php -n -d display_errors=1 -l "$f"')
-_COMPILE = (
-    "import sys,warnings; warnings.simplefilter('ignore'); "
-    "compile(open(sys.argv[1],'rb').read(), sys.argv[1], 'exec', dont_inherit=True)"
-)
-_PYTHON = _EACH.replace("{check}", f'python3 -I -B -c "{_COMPILE}" "$f"')
-_CHECKS = {"php": ("php", _PHP), "python": ("python3", _PYTHON)}
-
-
-@dataclass(frozen=True)
-class Parsing:
-    """The parse check of some files of a work tree, as steps of a room."""
-
-    workdir: str
-    paths: tuple[str, ...]
-
-    @classmethod
-    def of(cls, workdir: str, paths: Iterable[str]) -> Parsing:
-        return cls(workdir, tuple(sorted(p for p in set(paths) if language(p) in _CHECKS)))
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        return tuple(self._steps())
-
-    def _steps(self) -> Iterable[Step]:
-        for name, (program, script) in _CHECKS.items():
-            mine = [f"{self.workdir}/{p}" for p in self.paths if language(p) == name]
-            for first in range(0, len(mine), FILES_AT_ONCE):
-                known = f"command -v {program} >/dev/null || {{ printf none; exit; }}; {script}"
-                argv = ("/bin/sh", "-c", known, "sh", *mine[first : first + FILES_AT_ONCE])
-                yield Step(Command(argv, cwd="/"))
-
-    def broken(self, results: Sequence[StepResult]) -> dict[str, str] | None:
-        """What does not parse, and why; None when no interpreter is there to tell."""
-        found: dict[str, str] = {}
-        told = not results
-        for result in results:
-            text = result.done.stdout.text
-            if result.done.ok and text == "none":
-                continue
-            told = True
-            *fields, last = text.split("\0")
-            if not result.done.ok or last != "end":
-                found["(the parse check)"] = f"did not come to its end: {result.done.end}"
-            for head, said in zip(fields[::2], fields[1::2], strict=False):
-                code, _, path = head.partition(" ")
-                if code != "0":
-                    words = [line.strip() for line in said.splitlines() if line.strip()] or [
-                        f"exit code {code}"
-                    ]
-                    found[path.removeprefix(self.workdir + "/")] = words[0 if language(path) == "php" else -1]
-        return found if told else None
 
 
 def parse(broken: dict[str, str] | None, allowed: bool) -> Guard:

@@ -27,15 +27,27 @@ TIME = 1800.0
 # Saved reports ----------------------------------------------------------------------------------------------
 
 
-def saved(tool: str, before: tuple[str, str], after: tuple[str, str], minimum: float, mode: str) -> Gate:
-    """Two reports as (file, root). Raises AuthoringError for what is no report: an unreadable one is no
-    measurement, and so nobody's improvement."""
+def saved(
+    tool: str,
+    before: tuple[str, str],
+    after: tuple[str, str],
+    minimum: float,
+    mode: str,
+    renames: Mapping[str, str] | None = None,
+) -> Gate:
+    """Two reports as (file, root); `renames` is old path -> new path.
+
+    Raises AuthoringError for what is no report: an unreadable one is no measurement, and so nobody's
+    improvement.
+    """
     from orchestrator.checks.comparison import compare
     from orchestrator.checks.contest import Ruling, settle
     from orchestrator.checks.delta_forms import BY_MESSAGE, Gate
+    from orchestrator.contract import ChangedFile
 
     old, new = (_report(tool, *side) for side in (before, after))
-    compared = compare(object(), old, new, ())  # type: ignore[arg-type]
+    changes = [ChangedFile(now, was, "renamed") for was, now in (renames or {}).items()]
+    compared = compare(object(), old, new, changes)  # type: ignore[arg-type]
     cause, score = settle(compared, minimum, "no_new" if mode == "no_new" else "net")
     reason = "new findings" if cause == "new_findings" else ""
     return Gate(Ruling(cause, reason, score, compared), minimum, mode, BY_MESSAGE)
@@ -100,11 +112,13 @@ def _folder(folder: Path, store: TreeStore) -> str:
 def _commit(url: str, ref: str, store: TreeStore) -> str:
     from orchestrator.documents.benchmark import Benchmark, GitSource, Task
     from orchestrator.errors import AuthoringError
+    from orchestrator.inputs import commit
     from orchestrator.tasks import sources
     from orchestrator.tasks.place import Place
 
     nowhere = Benchmark(id=NAME, version="0", tasks=(), root=Path.cwd())
-    source = GitSource(kind="git", url=url, ref=ref)
+    # What a ref such as HEAD~3 means, only its own repository can tell.
+    source = GitSource(kind="git", url=url, ref=commit(Path(url), ref))
     try:
         return sources.fetch(source, store, Path(), Place(nowhere, Task(id=NAME))).tree
     except AuthoringError as error:

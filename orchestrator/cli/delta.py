@@ -64,6 +64,10 @@ def command(
         str, typer.Option("--before-root", metavar="DIR", help="Saved reports: folder their paths lie below.")
     ] = "",
     after_root: Annotated[str, typer.Option("--after-root", metavar="DIR", help="The same for AFTER.")] = "",
+    rename: Annotated[
+        list[str] | None,
+        typer.Option("--rename", metavar="OLD=NEW", help="Saved reports: a file that was renamed."),
+    ] = None,
     image: Annotated[
         str | None, typer.Option("--image", metavar="REF", help="An image that holds the tool.")
     ] = None,
@@ -108,7 +112,7 @@ def command(
     metadata = {name: value for name, value in wish.items() if value is not None} | _pairs(option or [])
     if Path(before).is_file() or Path(after).is_file():
         reports = ((before, before_root), (after, after_root))
-        gate = comparing.saved(tool, *reports, min_delta, "no_new" if no_new else "net")
+        gate = comparing.saved(tool, *reports, min_delta, "no_new" if no_new else "net", _pairs(rename or []))
     else:
         check = {
             "kind": "score_delta",
@@ -140,7 +144,7 @@ def _pairs(given: Sequence[str]) -> dict[str, Any]:
     for pair in given:
         name, equals, value = pair.partition("=")
         if not name or not equals:
-            raise AuthoringError(f"--option {pair}: write it as NAME=VALUE")
+            raise AuthoringError(f"{pair}: write it as NAME=VALUE")
         try:
             found[name] = yaml.safe_load(value) if "\n" not in value else value
         except yaml.YAMLError:

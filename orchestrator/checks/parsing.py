@@ -1,0 +1,98 @@
+"""Do source files parse? Asked of the room's own interpreters, file by file; nothing of them is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from orchestrator.analyzers.source import language
+from orchestrator.contract import Step, StepResult
+from sandboxes.spec import Command
+
+FILES_AT_ONCE = 2000
+"""In one command."""
+FEW = 40
+"""So many PHP files are compiled (`php -l`, a process each); more are parsed, by one process."""
+
+# Each prints for every file "exit code, path", NUL, what was said, NUL; and the word end.
+_LINT = (
+    'for f do out=$(php -n -d display_errors=1 -l "$f" 2>&1 </dev/null); '
+    'printf "%s %s\\0%s\\0" "$?" "$f" "$out"; done; printf end'
+)
+_TOKENS = """\
+foreach (array_slice($argv, 1) as $f) {
+    $code = 0; $said = "";
+    try { token_get_all(file_get_contents($f), TOKEN_PARSE); }
+    catch (Throwable $e) { $code = 255; $said = $e->getMessage() . " on line " . $e->getLine(); }
+    echo "$code $f\\0$said\\0";
+}
+echo "end";
+"""
+_PHP = (
+    f'[ "$#" -le {FEW} ] || php -n -d extension=tokenizer -r '
+    "'exit(function_exists(\"token_get_all\") ? 3 : 0);' 2>/dev/null; "
+    'if [ "$?" = 3 ]; then '
+    f"exec php -n -d extension=tokenizer -d memory_limit=-1 -r '{_TOKENS}' -- \"$@\" 2>/dev/null; fi; {_LINT}"
+)
+_PYTHON = """\
+import sys, warnings
+warnings.simplefilter("ignore")
+for path in sys.argv[1:]:
+    code, said = 0, ""
+    try:
+        with open(path, "rb") as file:
+            compile(file.read(), path, "exec", dont_inherit=True)
+    except Exception as error:
+        code, said = 1, f"{type(error).__name__}: {error}"
+    except MemoryError:
+        code, said = 1, "MemoryError"
+    sys.stdout.buffer.write(f"{code} {path}\\0{said}\\0".encode("utf-8", "surrogateescape"))
+sys.stdout.write("end")
+"""
+_CHECKS = {"php": ("php", _PHP), "python": ("python3", f"exec python3 -I -B -c '{_PYTHON}' \"$@\"")}
+
+
+@dataclass(frozen=True)
+class Parsing:
+    """The check of some files of a work tree, as steps of a room."""
+
+    workdir: str
+    paths: tuple[str, ...]
+
+    @classmethod
+    def of(cls, workdir: str, paths: Iterable[str]) -> Parsing:
+        """Files in other languages are left out."""
+        return cls(workdir, tuple(sorted(p for p in set(paths) if language(p) in _CHECKS)))
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(self._steps())
+
+    def _steps(self) -> Iterator[Step]:
+        for name, (program, script) in _CHECKS.items():
+            mine = [f"{self.workdir}/{p}" for p in self.paths if language(p) == name]
+            for first in range(0, len(mine), FILES_AT_ONCE):
+                known = f"command -v {program} >/dev/null || {{ printf none; exit; }}; {script}"
+                argv = ("/bin/sh", "-c", known, "sh", *mine[first : first + FILES_AT_ONCE])
+                yield Step(Command(argv, cwd="/"))
+
+    def broken(self, results: Sequence[StepResult]) -> dict[str, str] | None:
+        """What does not parse, and why; None when no interpreter is there to tell."""
+        found: dict[str, str] = {}
+        told = not results
+        for result in results:
+            text = result.done.stdout.text
+            if result.done.ok and text == "none":
+                continue
+            told = True
+            *fields, last = text.split("\0")
+            if not result.done.ok or last != "end":
+                found["(the parse check)"] = f"did not come to its end: {result.done.end}"
+            for head, said in zip(fields[::2], fields[1::2], strict=False):
+                code, _, path = head.partition(" ")
+                if code != "0":
+                    words = (line.strip() for line in said.splitlines())
+                    found[path.removeprefix(self.workdir + "/")] = next(
+                        filter(None, words), f"exit code {code}"
+                    )
+        return found if told else None
