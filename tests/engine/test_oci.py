@@ -81,7 +81,7 @@ def _kill_inits() -> None:
 def test_a_clean_up_that_fails_keeps_the_first_cause(oci: OciProvider) -> None:
     """B041: whoever asks why sees what happened first; what could not be removed is left to `reap`."""
     with pytest.raises(SandboxLost) as first, oci.provision(RoomSpec(limits=SMALL)) as room:
-        folder: Path = room._folder  # type: ignore[attr-defined]
+        folder: Path = room._folder
         stuck = folder / "stuck"
         stuck.mkdir()
         scratch.mount("tmpfs", stuck, "tmpfs", 0)  # cannot be removed while it is mounted

@@ -1,4 +1,4 @@
-"""Node's and Unity's reports in real rooms of the machine's own tools: a right fix passes, others do not."""
+"""Reports in real rooms of the machine's own tools: a right fix passes, others do not."""
 
 from __future__ import annotations
 
@@ -147,3 +147,42 @@ def test_a_test_program_that_died_or_lied_does_not_pass(
     outcome = grade(UNITY, UNITY_FILES, {"f.c": UNITY_CHEATS[cheat]}, UNITY_LISTS)
 
     assert not outcome.passed
+
+
+UNITTEST = {"kind": "command", "id": "t", "command": "python3 -m unittest -q", "expect": "test_transitions"}
+UNITTEST_FILES = {
+    "f.py": "def f(): return 1\n",
+    "test_f.py": (
+        "import unittest\nfrom f import f\nclass T(unittest.TestCase):\n"
+        "    def test_turns(self): self.assertEqual(f(), 2)\n"
+        "    def test_stays(self): self.assertTrue(f())\n"
+    ),
+}
+UNITTEST_LISTS = {"fail_to_pass": ["test_f.T.test_turns"], "pass_to_pass": ["test_f.T.test_stays"]}
+UNITTEST_CHEATS = {
+    "at import": "import unittest\nunittest.TestCase.assertEqual = lambda *a, **k: None\ndef f(): return 1\n",
+    "in the test": (
+        "def f():\n    import unittest\n"
+        "    unittest.TestCase.assertEqual.__code__ = (lambda self, first, second, msg=None: None).__code__\n"
+        "    return 1\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["listed", "plain"])
+@pytest.mark.parametrize("cheat", UNITTEST_CHEATS)
+def test_a_fix_that_patches_unittest_from_inside_does_not_pass(
+    grade: Callable[..., CheckOutcome], cheat: str, listed: bool
+) -> None:
+    lists = UNITTEST_LISTS if listed else {}
+
+    outcome = grade(UNITTEST, UNITTEST_FILES, {"f.py": UNITTEST_CHEATS[cheat]}, lists)
+
+    assert (outcome.status, outcome.details["cause"]) == ("failed", "runner_changed")
+    assert "unittest.case.TestCase.assertEqual" in outcome.reason
+
+
+def test_a_fix_of_what_unittest_tests_passes(grade: Callable[..., CheckOutcome]) -> None:
+    outcome = grade(UNITTEST, UNITTEST_FILES, {"f.py": "def f(): return 2\n"}, UNITTEST_LISTS)
+
+    assert outcome.passed, outcome.reason

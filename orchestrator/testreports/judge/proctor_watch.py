@@ -10,9 +10,12 @@ attributes of single instances, and code that goes for the recorder's own memory
 
 # Runs under the candidate's own Python, down to 3.6.
 # mypy: ignore-errors
+# ruff: noqa: PTH120
 
 import builtins
+import os
 import sys
+from types import FunctionType
 
 UNITTEST = ("", ".async_case", ".case", ".loader", ".main", ".result", ".runner", ".suite", ".util")
 PYTEST = (
@@ -28,6 +31,9 @@ NAMES = (
 )
 """Of what is loaded already, these modules are watched, with the classes that were made in them."""
 
+LATE = ("unittest.async_case", "unittest.mock")
+"""Watched as soon as somebody imports them; what stands in them then must come from the library."""
+
 _OFTEN_EXCHANGED = {"__import__", "breakpoint", "exit", "help", "input", "open", "print", "quit"}
 """Builtins that honest tests stand in for, and that decide no test."""
 _MOST = 20
@@ -42,18 +48,29 @@ class Watch:
         self._modules = {name: sys.modules[name] for name in names if name in sys.modules}
         self._spaces = []
         for name, module in self._modules.items():
-            self._spaces.append(_Space(name, module, ()))
-            for value in list(vars(module).values()):
-                if name != "builtins" and isinstance(value, type) and value.__module__ == name:
-                    self._spaces.append(_Space(name + "." + value.__qualname__, value, value.__mro__[1:]))
+            self._spaces.extend(_spaces(name, module))
 
     def changes(self):
         found = [name for name, module in self._modules.items() if sys.modules.get(name) is not module]
+        for name in LATE:
+            if name in sys.modules and name not in self._modules:
+                self._modules[name] = sys.modules[name]
+                spaces = list(_spaces(name, sys.modules[name]))
+                self._spaces.extend(spaces)
+                found.extend(key for space in spaces for key in space.foreign())
         for space in self._spaces:
             found.extend(space.changes())
         new = [name for name in found if name not in self._told][: _MOST - len(self._told)]
         self._told.update(new)
         return new
+
+
+def _spaces(name, module):
+    """A module and the classes that were made in it."""
+    yield _Space(name, module, ())
+    for value in list(vars(module).values()):
+        if name != "builtins" and isinstance(value, type) and value.__module__ == name:
+            yield _Space(name + "." + value.__qualname__, value, value.__mro__[1:])
 
 
 class _Space:
@@ -78,6 +95,13 @@ class _Space:
                 if key not in self._names and self._shadows(key, value):
                     yield self._name + "." + key
 
+    def foreign(self):
+        """Functions whose code lies outside of the library."""
+        library = os.path.dirname(os.__file__)
+        for key, _, mark in self._marks:
+            if mark is not None and not mark[0].co_filename.startswith((library, "<")):
+                yield self._name + "." + key
+
     def _shadows(self, key, value):
         """A new name matters where it stands before one found until now, and a property always may."""
         known = any(key in space for space in self._inherited)
@@ -90,8 +114,8 @@ def _acts(value):
 
 def _mark(value):
     """What a function does, apart from which object it is; None where that cannot be exchanged."""
-    function = getattr(value, "__func__", value)
-    if not hasattr(function, "__code__"):
+    function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+    if not isinstance(function, FunctionType):
         return None
     return function.__code__, function.__defaults__, function.__kwdefaults__
 
