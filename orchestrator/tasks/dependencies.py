@@ -141,7 +141,7 @@ def _pip(items: Sequence[str], folder: Path, room: Room) -> tuple[Iterator[Entry
             raise _Refused(f"pip finds no wheel: {last_line(done).removeprefix('ERROR: ')}")
         raise SourceUnavailable(f"pip could not fetch the dependencies: {last_line(done)}")
     wheels = sorted(folder.glob("*.whl"))
-    lacking = unmet(wheels, PYTHON, [room.project] if room.project else [])
+    lacking = unmet(wheels, PYTHON, [room.project] if room.project else [], items)
     if lacking:
         raise _Incomplete(*lacking)
     facts = {wheel.name: f"sha256:{digest(wheel)}" for wheel in wheels}

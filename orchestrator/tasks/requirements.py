@@ -12,7 +12,6 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 ROOM = {
-    "extra": "",
     "implementation_name": "cpython",
     "os_name": "posix",
     "platform_machine": "x86_64",
@@ -23,21 +22,27 @@ ROOM = {
 """The markers of every room, apart from its Python."""
 
 
-def unmet(wheels: Sequence[Path], python: str, given: Collection[str] = ()) -> list[str]:
+def unmet(
+    wheels: Sequence[Path], python: str, given: Collection[str] = (), asked: Collection[str] = ()
+) -> list[str]:
     """A sentence for each requirement that none of `wheels` meets by name: "pytest 8.3.4 needs pluggy<2".
 
-    `python` is the room's ("3.11"); `given` are projects that are there already. Versions are the author's
-    choice and not compared. Raises zipfile.BadZipFile.
+    `python` is the room's ("3.11"); `given` are projects that are there already; `asked` is the list as
+    written, for its extras ("coverage[toml]==7.6.9"). Versions are the author's choice and not compared.
+    Raises zipfile.BadZipFile.
     """
     known = {canonicalize_name(wheel.name.split("-")[0]) for wheel in wheels}
     known |= {canonicalize_name(name) for name in given}
     room = ROOM | {"python_version": python, "python_full_version": f"{python}.0"}
+    extras = {canonicalize_name(line.name): line.extras for line in map(Requirement, asked)}
     found = []
     for wheel in wheels:
         name, version, *_ = wheel.name.split("-")
+        chosen = ("", *sorted(extras.get(canonicalize_name(name), ())))
         for need in _requirements(wheel):
-            asked = need.marker is None or need.marker.evaluate(dict(room))
-            if asked and canonicalize_name(need.name) not in known:
+            marker = need.marker
+            applies = marker is None or any(marker.evaluate(room | {"extra": extra}) for extra in chosen)
+            if applies and canonicalize_name(need.name) not in known:
                 found.append(f"{name} {version} needs {need.name}{need.specifier}")
     return list(dict.fromkeys(found))
 

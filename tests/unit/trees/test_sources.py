@@ -336,6 +336,8 @@ def test_a_list_must_name_all_that_its_packages_need(
     with pytest.raises(AuthoringError) as told:
         install(Dependencies(pip=("demo==1.0",)), store, place)
 
+    with pytest.raises(AuthoringError, match=r"demo 1\.0 needs extras; add it, pinned"):
+        install(Dependencies(pip=("demo[all]==1.0",)), store, place)
     said = [problem.message for problem in told.value.problems]
     assert said == ["demo 1.0 needs pluggy<2,>=1.5", "demo 1.0 needs some-thing"]
     assert all("dependencies.pip" in problem.path for problem in told.value.problems)
