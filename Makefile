@@ -56,6 +56,7 @@ $(VENV)/.installed: pyproject.toml .ci/machine
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing proctor into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m compileall -q orchestrator sandboxes
 	@touch $@
 
 $(VENV)/.developing: $(VENV)/.installed

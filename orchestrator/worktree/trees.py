@@ -20,6 +20,7 @@ from pathlib import Path
 from orchestrator.contract import ChangedFile
 from orchestrator.worktree import patches
 from orchestrator.worktree.gitproc import Repository, TreeError
+from orchestrator.worktree.loose import Elsewhere, Item, Loose
 from sandboxes.spec import Entry
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -156,8 +157,16 @@ class TreeStore:
     def blobs(self, ids: Iterable[str]) -> Iterator[bytes]:
         """The bytes of each blob, in the order asked."""
         wanted = list(ids)
-        if not wanted:
-            return
+        try:
+            loose = Loose(self.folder)
+            held = [loose.blob(name) for name in wanted]
+        except Elsewhere:
+            yield from self._asked(wanted)
+        else:
+            yield from held
+
+    def _asked(self, wanted: list[str]) -> Iterator[bytes]:
+        """`blobs`, from git itself."""
         with tempfile.TemporaryFile() as questions:
             questions.write("".join(f"{i}\n" for i in wanted).encode())
             questions.seek(0)
@@ -183,15 +192,24 @@ class TreeStore:
         question = (old, new, renames)
         known = self._comparisons.get(question)
         if known is None:
-            options = ["-r", "-t", "-z", "--raw", "--no-abbrev"]
-            options.append("--find-renames" if renames else "--no-renames")
-            raw = self.repository.run(["diff-tree", *options, old, new]).stdout
-            known = tuple(_raw_differences(iter(raw.split(b"\0")[:-1])))
+            known = self._compare(old, new, renames)
             with self._lock:
                 self._comparisons[question] = known
                 while len(self._comparisons) > COMPARISONS_KEPT:
                     self._comparisons.pop(next(iter(self._comparisons)))
         return known
+
+    def _compare(self, old: str, new: str, renames: bool) -> tuple[Difference, ...]:
+        if not renames:
+            try:
+                found = list(Loose(self.folder).differences(_unless_empty(old), _unless_empty(new)))
+                return tuple(Difference(p, _node(a), _node(b)) for p, a, b in found)
+            except Elsewhere:
+                pass
+        options = ["-r", "-t", "-z", "--raw", "--no-abbrev"]
+        options.append("--find-renames" if renames else "--no-renames")
+        raw = self.repository.run(["diff-tree", *options, old, new]).stdout
+        return tuple(_raw_differences(iter(raw.split(b"\0")[:-1])))
 
     def diff(self, old: str, new: str, *, readable: bool = False) -> bytes:
         """A patch that makes `new` of `old`, whole and stable: full blob names, binary data, no renames, no
@@ -301,6 +319,14 @@ def _raw_differences(fields: Iterator[bytes]) -> Iterator[Difference]:
             yield Difference(next(fields), old, new, path)
         else:
             yield Difference(path, old, new)
+
+
+def _unless_empty(tree: str) -> str | None:
+    return None if tree == EMPTY_TREE else tree
+
+
+def _node(item: Item | None) -> Node | None:
+    return None if item is None else Node(*item)
 
 
 def _without_folders(d: Difference) -> Difference | None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from orchestrator.worktree.loose import Elsewhere, Loose
 from orchestrator.worktree.patches import PatchError
 from orchestrator.worktree.trees import EMPTY_TREE, BadName, TreeStore
 from sandboxes.spec import Entry
@@ -206,3 +207,31 @@ def test_a_damaged_patch_applies_whole_or_not_at_all(
     else:
         assert sum(1 for _ in shared.entries(tree)) == len(shared.nodes(tree))
     assert shared.add(before) == old
+
+
+@given(files(), files())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_read_without_git_is_what_git_says(
+    store: TreeStore, old: list[Entry], new: list[Entry]
+) -> None:
+    before, after = store.add(old), store.add(new)
+    sides = (None if tree == EMPTY_TREE else tree for tree in (before, after))
+
+    read = list(Loose(store.folder).differences(*sides))
+    told = store.repository.run(
+        ["diff-tree", "-r", "-t", "-z", "--raw", "--no-renames", before, after]
+    ).stdout
+
+    facts = [field.split(b" ")[:2] for field in told.split(b"\0")[:-1:2]]
+    modes = [[b":%06o" % (a[0] if a else 0), b"%06o" % (b[0] if b else 0)] for _, a, b in read]
+    assert ([path for path, _, _ in read], modes) == (told.split(b"\0")[1::2], facts)
+
+
+def test_what_is_packed_is_left_to_git(store: TreeStore) -> None:
+    many = store.add(Entry(b"f%d" % n, 0o100644, b"%d\n" % n) for n in range(300))
+    more = store.put(many, [Entry(b"f7", 0o100644, b"seven\n")])
+
+    with pytest.raises(Elsewhere):
+        list(Loose(store.folder).differences(many, more))
+    assert [d.path for d in store.differences(many, more)] == [b"f7"]
+    assert len(list(store.blobs(node.id for node in store.nodes(more).values()))) == 300
