@@ -21,7 +21,7 @@ from sandboxes.spec import MIB, Entry, Image, Limits, Owner, RoomSpec
 
 pytestmark = [pytest.mark.oci, pytest.mark.network]
 
-IMAGE = Image("debian", "bookworm", ("php-codesniffer",))
+IMAGE = Image("debian", "bookworm", ("php-cli", "php-codesniffer", "phpmd"))
 A = "<?php\n\nfunction a( $x )\n{\n  if($x){ return 1; }\n    return  2;\n}\n"
 CLEAN = "<?php\n\nfunction a($x)\n{\n    if ($x) {\n        return 1;\n    }\n    return 2;\n}\n"
 BEFORE = {"src/a.php": A, "src/b.php": CLEAN.replace(" a(", " b("), "README.md": "x\n"}
