@@ -82,13 +82,20 @@ class _Space:
         self._inherited = [vars(base) for base in bases] if bases else [vars(builtins)]
         self._names = frozenset(vars(owner))
         free = _OFTEN_EXCHANGED if name == "builtins" else ()
-        self._marks = [(k, v, _mark(v)) for k, v in vars(owner).items() if k not in free and _acts(v)]
+        acting = ((k, v) for k, v in vars(owner).items() if k not in free and _acts(v))
+        self._marks = [(key, value, *_mark(value)) for key, value in acting]
 
     def changes(self):
         now = vars(self._owner)
-        for key, value, mark in self._marks:
-            held = now.get(key)
-            if held is not value or (mark is not None and _differ(mark, _mark(held))):
+        for key, value, function, code, defaults, named in self._marks:  # after every test: must be quick
+            if now.get(key) is not value or (
+                function is not None
+                and (
+                    function.__code__ is not code
+                    or function.__defaults__ is not defaults
+                    or function.__kwdefaults__ is not named
+                )
+            ):
                 yield self._name + "." + key
         if len(now) != len(self._names) or any(key not in self._names for key in now):
             for key, value in list(now.items()):
@@ -98,8 +105,8 @@ class _Space:
     def foreign(self):
         """Functions whose code lies outside of the library."""
         library = os.path.dirname(os.__file__)
-        for key, _, mark in self._marks:
-            if mark is not None and not mark[0].co_filename.startswith((library, "<")):
+        for key, _, function, code, _, _ in self._marks:
+            if function is not None and not code.co_filename.startswith((library, "<")):
                 yield self._name + "." + key
 
     def _shadows(self, key, value):
@@ -113,12 +120,8 @@ def _acts(value):
 
 
 def _mark(value):
-    """What a function does, apart from which object it is; None where that cannot be exchanged."""
+    """(function, its code, its defaults, its named defaults): what can be exchanged within it."""
     function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
     if not isinstance(function, FunctionType):
-        return None
-    return function.__code__, function.__defaults__, function.__kwdefaults__
-
-
-def _differ(one, other):
-    return other is None or any(a is not b for a, b in zip(one, other))  # noqa: B905 Python 3.6
+        return None, None, None, None
+    return function, function.__code__, function.__defaults__, function.__kwdefaults__
