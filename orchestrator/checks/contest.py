@@ -17,6 +17,7 @@ from orchestrator.analyzers import Analyzer, AnalyzerError, Measurement, OptionE
 from orchestrator.analyzers.measurement import is_number
 from orchestrator.checks import guards
 from orchestrator.checks.causes import cause_of, clip, last_words, printable
+from orchestrator.checks.code_guard import code_lines
 from orchestrator.checks.comparison import Comparison, compare
 from orchestrator.checks.guards import Guard
 from orchestrator.checks.missing import never_there
@@ -230,7 +231,7 @@ class Contest:
         return (
             *command,
             parsed,
-            guards.code_lines(changes, compared, "code_lines" in allow),
+            code_lines(changes, compared, "code_lines" in allow),
             guards.files(compared),
             guards.suppressions(compared, "suppressions" in forbid),
             guards.config(analyzer, analyzer.config_paths(self.check), changes, "config" in forbid),

@@ -1,8 +1,7 @@
 """Proctor's own guards of a score_delta: what a change may not do to look better.
 
 parse        every PHP and Python file it touches still parses, one at a time
-code_lines   no analysed file loses most of its code (what is in strings is none), unless the code is found
-             again in another
+code_lines   no code is lost, or hidden where the tool does not look (`checks.code_guard`)
 files        no file leaves the analysed set (what was wrong with it is counted back)
 suppressions no comment is added that makes the tool look away (counted back where the tool obeys it)
 config       nothing that steers a tool of this kind is edited (never obeyed; reported)
@@ -14,22 +13,16 @@ suppressions) or have the last two fail a change (`metadata.forbid`: suppression
 from __future__ import annotations
 
 import fnmatch
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchestrator.analyzers import Analyzer
-from orchestrator.analyzers.source import bare_lines
 from orchestrator.checks.causes import clip, printable
 from orchestrator.checks.comparison import Comparison
 from orchestrator.contract import ChangedFile
 
 PLACES_KEPT = 50
-MANY_LINES = 10
-"""A file with fewer lines of code is only held to keep any at all."""
-LEAST_KEPT = 0.5
-"""Of a file's lines of code."""
 
 State = Literal["passed", "failed", "reported", "loosened", "unavailable"]
 
@@ -61,42 +54,6 @@ def parse(broken: dict[str, str] | None, allowed: bool) -> Guard:
     places = tuple(f"{path}: {clip(why, 200)}" for path, why in sorted(broken.items()))
     says = f"{len(broken)} touched file{'s' * (len(broken) > 1)} no longer parse{'s' * (len(broken) == 1)}"
     return Guard("parse", "loosened" if allowed else "failed", says, places)
-
-
-# Code -------------------------------------------------------------------------------------------------------
-
-
-def code_lines(changes: Collection[ChangedFile], compared: Comparison, allowed: bool) -> Guard:
-    """Emptied, stubbed and minified files, told by their lines of code. Code that is found again in another
-    analysed file was moved, not lost. Files that are not analysed any more are the `files` guard's."""
-    analysed = compared.after.files
-    if analysed is None:
-        return Guard("code_lines", "unavailable", f"{compared.after.tool} does not say what it analysed")
-    sides = [(c, _bare(c.old_path or c.path, c.before), _bare(c.path, c.after)) for c in changes]
-    sides = [side for side in sides if side[0].path in analysed]
-    gained: Counter[bytes] = Counter()
-    for _, old, new in sides:
-        gained += new - old
-    places = []
-    for change, old, new in sides:
-        kept, total = new.total(), old.total()
-        if not total or not _collapsed(kept, total):
-            continue
-        lost = old - new
-        if _collapsed(kept + (lost & (gained - (new - old))).total(), total):
-            places.append(f"{change.path}: {total} lines of code before, {kept} after")
-    if not places:
-        return Guard("code_lines", "passed")
-    says = f"{len(places)} file{'s' * (len(places) > 1)} lost most of the code"
-    return Guard("code_lines", "loosened" if allowed else "failed", says, tuple(places))
-
-
-def _bare(path: str, source: bytes | None) -> Counter[bytes]:
-    return Counter(line for line in bare_lines(path, source or b"", strings=False) if line)
-
-
-def _collapsed(kept: int, total: int) -> bool:
-    return kept == 0 if total < MANY_LINES else kept < total * LEAST_KEPT
 
 
 # What is counted back, and what is reported -----------------------------------------------------------------

@@ -515,6 +515,40 @@ def test_filling_up_elsewhere_does_not_make_up_for_an_emptied_file(run: Callable
     assert outcome.details["cause"] == "guard:code_lines"
 
 
+METHOD = "".join(f"$result->number{n} = compute({n});\n" for n in range(5))
+
+
+@pytest.mark.parametrize(
+    ("after", "says"),
+    [
+        ({"a.php": f"KEPT\n$code = <<<'X'\n{METHOD}X;\n"}, "a.php: 5 lines of code became text"),
+        ({"a.php": "KEPT\n", "a.inc": f"<?php\n{METHOD}"}, "a.inc: 5 lines of code moved here"),
+        ({"a.php": "KEPT\n", "notes.txt": METHOD}, "notes.txt: 5 lines of code moved here"),
+        ({"a.php": f"KEPT\n{METHOD}eval(decode('x'));\n"}, "a.php: evaluates code"),
+    ],
+    ids=["text", "extension", "text file", "eval"],
+)
+def test_code_may_not_hide_where_the_tool_does_not_look(
+    run: Callable[..., Any], after: dict[str, str], says: str
+) -> None:
+    kept = tree({"a.php": []})["a.php"]
+    before = {"a.php": tree({"a.php": [("R", 5)]})["a.php"] + METHOD}
+    after = {path: text.replace("KEPT\n", kept) for path, text in after.items()}
+
+    outcome = run(phpcs(), script=phpcs_script, before=before, after=after)
+
+    assert outcome.details["cause"] == "guard:code_lines"
+    assert says in outcome.reason
+
+
+def test_what_a_string_held_before_is_no_hideout(run: Callable[..., Any]) -> None:
+    text = f"$code = <<<'X'\n{METHOD}X;\n"
+    before = {"a.php": tree({"a.php": [("R", 5)]})["a.php"] + METHOD + text}
+    after = {"a.php": tree({"a.php": []})["a.php"] + text}
+
+    assert run(phpcs(), script=phpcs_script, before=before, after=after).passed
+
+
 def test_code_that_moved_to_another_file_is_not_lost(run: Callable[..., Any]) -> None:
     before = tree({"a.php": [("R", 5), ("R", 6)]})
     after = {"a.php": "<?php []\n", "b.php": tree({"b.php": []})["b.php"]}
