@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 
 def matcher(patterns: Iterable[str]) -> Callable[[bytes], bool]:
@@ -20,11 +21,15 @@ def matcher(patterns: Iterable[str]) -> Callable[[bytes], bool]:
     >>> [protected(p) for p in (b"a/conftest.py", b"tests/x/y.py", b"Makefile", b"sub/Makefile")]
     [True, True, True, False]
     """
-    parts = [_regex(pattern) for pattern in patterns if pattern.strip("/")]
-    if not parts:
-        return lambda path: False
-    found = re.compile(b"(?:" + b"|".join(parts) + rb")(?:/.*)?", re.DOTALL)
-    return lambda path: found.fullmatch(path) is not None
+    found = _compiled(tuple(pattern for pattern in patterns if pattern.strip("/")))
+    return lambda path: found is not None and found.fullmatch(path) is not None
+
+
+@lru_cache(maxsize=64)
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[bytes] | None:
+    """Many tasks of a run have the same patterns."""
+    parts = [_regex(pattern) for pattern in patterns]
+    return re.compile(b"(?:" + b"|".join(parts) + rb")(?:/.*)?", re.DOTALL) if parts else None
 
 
 def _regex(pattern: str) -> bytes:
