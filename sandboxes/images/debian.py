@@ -21,12 +21,6 @@ from sandboxes.images.identity import identity
 
 _VERSION = "1"
 _NEEDED = ("ca-certificates",)
-_DEFAULT = """Types: deb
-URIs: http://deb.debian.org/debian
-Suites: {suite}
-Components: main
-Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
-"""
 
 
 def debian_image(suite: str, packages: tuple[str, ...] = ()) -> RootFs:
@@ -80,18 +74,44 @@ def _finish(folder: Path, recipe: str) -> None:
     (folder / "digest").write_text(f"debian:{content}\n", encoding="ascii")
 
 
-def sources_for(suite: str, apt: Path) -> str:
+def sources_for(suite: str, apt: Path, release: Path = Path("/etc/os-release")) -> str:
     """The machine's apt sources that serve `suite` (its updates and security too), in deb822 form.
 
-    Debian's own archive when the machine has none for it.
+    For a suite that the machine does not use itself: the archive it has its own release from. Raises
+    ImageUnavailable when it has none.
     """
+    found = _sources(suite, apt)
+    if not found:
+        own = re.search(r"^VERSION_CODENAME=(\S+)", _text_of(release), re.MULTILINE)
+        archive = [s for s in _sources(own[1], apt) if own[1] in _suites(s)] if own else []
+        found = [re.sub(r"^Suites:.*$", f"Suites: {suite}", stanza, flags=re.MULTILINE) for stanza in archive]
+    if not found:
+        raise ImageUnavailable(
+            f"no apt source of this machine serves {suite}: add one to {apt}/sources.list.d"
+        )
+    return "\n".join(found)
+
+
+def _sources(suite: str, apt: Path) -> list[str]:
     stanzas = []
     for path in sorted([apt / "sources.list", *apt.glob("sources.list.d/*")]):
         if path.suffix == ".sources" and path.is_file():
             stanzas += _from_deb822(path.read_text(encoding="utf-8"), suite)
         elif path.suffix == ".list" and path.is_file():
             stanzas += _from_lines(path.read_text(encoding="utf-8"), suite)
-    return "\n".join(stanzas) or _DEFAULT.format(suite=suite)
+    return stanzas
+
+
+def _suites(stanza: str) -> list[str]:
+    found = re.search(r"^Suites:(.*)$", stanza, re.MULTILINE)
+    return found[1].split() if found else []
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 def _from_deb822(text: str, suite: str) -> list[str]:

@@ -229,5 +229,8 @@ def test_a_room_ends_with_its_context_even_when_that_fails(provider: Provider) -
 
 
 def test_an_open_network_is_refused_before_anything_starts(engine: Provider) -> None:
-    with pytest.raises(LimitUnenforceable), engine.provision(room_spec(network=Network(("pypi.org",)))):
+    with (
+        pytest.raises(LimitUnenforceable),
+        engine.provision(room_spec(network=Network(("packages.example",)))),
+    ):
         pass

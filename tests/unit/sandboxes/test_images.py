@@ -37,8 +37,26 @@ def test_packages_come_from_the_machines_own_sources_for_that_suite(tmp_path: Pa
     assert "off.invalid" not in found and "src.invalid" not in found and "trixie" not in found
 
 
-def test_a_suite_the_machine_does_not_know_comes_from_debians_archive(tmp_path: Path) -> None:
-    assert "URIs: http://deb.debian.org/debian\nSuites: forky\n" in sources_for("forky", tmp_path)
+def test_a_suite_the_machine_does_not_use_comes_from_the_archive_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "os-release").write_text("ID=debian\nVERSION_CODENAME=bookworm\n")
+    (tmp_path / "sources.list").write_text(
+        "deb http://mirror.invalid/debian bookworm main\ndeb http://safe.invalid bookworm-security main\n"
+    )
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list.d/d.sources").write_text(
+        "Types: deb\nURIs: http://m.invalid\nSuites: bookworm bookworm-updates\nComponents: main\n"
+    )
+
+    found = sources_for("forky", tmp_path, tmp_path / "os-release")
+
+    assert "URIs: http://mirror.invalid/debian\nSuites: forky\nComponents: main\n" in found
+    assert "URIs: http://m.invalid\nSuites: forky\nComponents: main\n" in found
+    assert "safe.invalid" not in found and "bookworm" not in found
+
+
+def test_without_any_source_of_the_machine_a_suite_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ImageUnavailable, match="no apt source of this machine serves forky"):
+        sources_for("forky", tmp_path)
 
 
 @pytest.mark.parametrize("suite", ["", "../x", "a b", "-o"])
