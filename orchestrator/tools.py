@@ -21,9 +21,12 @@ from orchestrator.notebook import Notebook
 from orchestrator.outcomes import Grade, Verdict
 from orchestrator.tasks import states
 from orchestrator.tasks.states import Graded, TaskState
+from orchestrator.worktree.change import Change
 from sandboxes.protocol import Provider
 from sandboxes.spec import Image, Limits, Network, RoomSpec
 
+GRADED_KEPT = 256
+"""Graded trees that a run remembers; each is a few names."""
 DEFAULT_AGENT_TIME = 3600.0
 """Seconds an agent may take when the task does not say."""
 
@@ -46,6 +49,8 @@ class Tools:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_states", {})
+        object.__setattr__(self, "_graded", {})
+        object.__setattr__(self, "_graded_lock", threading.Lock())
         object.__setattr__(self, "_locks", {task.id: threading.Lock() for task in self.benchmark.tasks})
 
     @cached_property
@@ -84,6 +89,20 @@ class Tools:
             if task.id not in held:
                 held[task.id] = states.prepare(task, self.benchmark, self.home)
             return held[task.id]
+
+    def graded(self, state: TaskState, change: Change) -> Graded:
+        """The tree that is judged. The same change to the same task is the same tree, so that repeats of a
+        patch do not apply it again. Raises what `states.graded` raises."""
+        held: dict[tuple[str, str], Graded] = self._graded  # type: ignore[attr-defined]
+        question = (state.task.id, change.sha256)
+        answer = held.get(question)
+        if answer is None:
+            answer = states.graded(state, change)
+            with self._graded_lock:  # type: ignore[attr-defined]
+                while len(held) >= GRADED_KEPT:
+                    held.pop(next(iter(held)))
+                held[question] = answer
+        return answer
 
     def room(self, state: TaskState) -> RoomSpec:
         """A task's room without its work tree: image, dependencies, env and the oracles' limits."""

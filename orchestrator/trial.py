@@ -19,7 +19,6 @@ from orchestrator.errors import AuthoringError
 from orchestrator.notebook import Notebook
 from orchestrator.outcomes import Verdict
 from orchestrator.plan import TrialJob
-from orchestrator.tasks import states
 from orchestrator.tasks.states import TaskState
 from orchestrator.tools import Tools
 from orchestrator.worktree.change import Change
@@ -44,7 +43,7 @@ def run(job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:
     try:
         report, change = _work(job, state, deadline, note, tools)
         note.keep_change(change)
-        graded = states.graded(state, change)
+        graded = tools.graded(state, change)
     except PatchError as error:
         return unusable(note, error)
 
