@@ -48,7 +48,7 @@ def ordinary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def ask(home: Path, source: str) -> Any:
     """Run a few lines as that user; what they `say`."""
-    words = f"cd && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH={home}/code exec {PYTHON} -"
+    words = f"unset PROCTOR_HOME; cd && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH={home}/code exec {PYTHON} -"
     script = _PRELUDE + source + "\noci.close()\n"
     done = subprocess.run(
         ["su", USER, "-c", words], input=script, capture_output=True, text=True, timeout=120

@@ -22,7 +22,7 @@ class Answers(unittest.TestCase):
         self.assertEqual(ANSWER, "right")
 
     def test_by_chance(self):
-        self.assertTrue(secrets.randbits(1))
+        self.assertTrue(secrets.randbelow(4))
 
     def test_steady(self):
         self.assertTrue(ANSWER)
@@ -78,7 +78,8 @@ def benchmark(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_listed_test_that_answers_by_chance_is_named(engine: str, benchmark: Path, tmp_path: Path) -> None:
-    found = _validated(benchmark, "8", engine, tmp_path)
+    # one in four goes wrong: that twelve rounds show it on neither side has a chance of 1 in 10,000
+    found = _validated(benchmark, "12", engine, tmp_path)
 
     assert (found["shaky"]["verdict"], found["steady"]["verdict"]) == ("flickering", "valid")
     assert CHANCE in {f["test"] for f in found["shaky"]["flicker"] if f["listed"]}
