@@ -41,7 +41,7 @@ check: $(VENV)/.developing ## lint, format, types and import contract, without t
 
 .PHONY: bench
 bench: $(VENV)/.developing ## measure the cost over bare containers, the start-up and 500 fake trials
-	@$(BIN)/python bench/startup.py
+	@.ci/with-engines $(BIN)/python bench/startup.py
 	@$(BIN)/python bench/fake_trials.py
 	@.ci/with-engines $(BIN)/python bench/floor.py
 
