@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.checks import readers
 from orchestrator.checks.fields import Mistake
-from orchestrator.checks.subjects import TextCheck
+from orchestrator.checks.patterned import PatternedCheck
 from orchestrator.contract import Check, Context
 from orchestrator.outcomes import CheckOutcome, failed, passed
 
 if TYPE_CHECKING:
-    from orchestrator.checks.regex import Regex
     from orchestrator.checks.validation import Schema
 
 _KEPT = 64
 
 
-class JsonSchemaExecutor(TextCheck):
+class JsonSchemaExecutor(PatternedCheck):
     """Binary. The whole text is JSON, or else its only fenced block is.
 
     The schema's draft is its `$schema`, else 2020-12. Formats are enforced, patterns are matched by PCRE2
@@ -32,7 +30,7 @@ class JsonSchemaExecutor(TextCheck):
     kinds = frozenset({"json_schema"})
 
     def __init__(self, regex_seconds: float = 3.0) -> None:
-        self._regex_seconds = regex_seconds
+        super().__init__(regex_seconds)
         self._ready: OrderedDict[str, Schema] = OrderedDict()
         self._lock = Lock()
 
@@ -50,17 +48,6 @@ class JsonSchemaExecutor(TextCheck):
             more = f" and {len(errors) - 3} more" if errors[3:] else ""
             return failed(check, "; ".join(errors[:3]) + more, errors=errors)
         return passed(check, "; ".join(["satisfies the schema", *schema.notes]))
-
-    def close(self) -> None:
-        """End what long-running patterns started; harmless when nothing was."""
-        if "_regex" in self.__dict__:
-            self._regex.close()
-
-    @cached_property
-    def _regex(self) -> Regex:
-        from orchestrator.checks.regex import Regex
-
-        return Regex(self._regex_seconds)
 
     def _prepared(self, schema: Any) -> Schema:
         """The schema made ready, kept for the next responses."""

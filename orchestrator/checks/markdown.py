@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orchestrator.checks.commonmark import Structure, structure
 from orchestrator.checks.fields import Mistake, count, flag, texts
+from orchestrator.checks.patterned import PatternedCheck
 from orchestrator.checks.responses import quoted
-from orchestrator.checks.subjects import TextCheck
 from orchestrator.checks.target import normalized
 from orchestrator.contract import Check, Context
 from orchestrator.outcomes import CheckOutcome, failed, passed
 
 if TYPE_CHECKING:
-    from orchestrator.checks.regex import Regex
+    pass
 
 _OPTIONS = (
     "min_headings",
@@ -27,7 +26,7 @@ _OPTIONS = (
 )
 
 
-class MarkdownStructureExecutor(TextCheck):
+class MarkdownStructureExecutor(PatternedCheck):
     """Binary. Every shortcoming is named, not only the first.
 
     Headings are counted wherever they stand, also in list items and quotes. Code blocks are the fenced and
@@ -39,9 +38,6 @@ class MarkdownStructureExecutor(TextCheck):
 
     kinds = frozenset({"markdown_structure"})
 
-    def __init__(self, regex_seconds: float = 3.0) -> None:
-        self._regex_seconds = regex_seconds
-
     def judge(self, check: Check, text: str, context: Context) -> CheckOutcome:
         found = structure(text)
         facts = {"headings": len(found.headings), "code_blocks": found.code_blocks}
@@ -52,17 +48,6 @@ class MarkdownStructureExecutor(TextCheck):
             return failed(check, "; ".join(short), **facts)
         counts = f"{len(found.headings)} headings, {found.code_blocks} code blocks"
         return passed(check, f"has the wanted structure ({counts})", **facts)
-
-    def close(self) -> None:
-        """End what long-running patterns started; harmless when nothing was."""
-        if "_regex" in self.__dict__:
-            self._regex.close()
-
-    @cached_property
-    def _regex(self) -> Regex:
-        from orchestrator.checks.regex import Regex  # loads PCRE2: only when a pattern is asked for
-
-        return Regex(self._regex_seconds)
 
     def _forbidden(self, check: Check, text: str) -> Iterator[str]:
         from orchestrator.checks.regex import PatternError

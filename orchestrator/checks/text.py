@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
-
 from orchestrator.checks.fields import Mistake, flag, texts
+from orchestrator.checks.patterned import PatternedCheck
 from orchestrator.checks.responses import folded, quoted
-from orchestrator.checks.subjects import TextCheck
 from orchestrator.contract import Check, Context
 from orchestrator.outcomes import CheckOutcome, failed, passed
 
-if TYPE_CHECKING:
-    from orchestrator.checks.regex import Regex
 
-
-class TextExecutor(TextCheck):
+class TextExecutor(PatternedCheck):
     """The three kinds that look at the text alone (rules 57 to 69, 150). Binary: 1.0 or 0.0 (rule 64).
 
     `regex_seconds` is the CPU time one pattern may take on one response.
@@ -23,22 +17,8 @@ class TextExecutor(TextCheck):
 
     kinds = frozenset({"must_contain_any", "must_not_contain", "regex"})
 
-    def __init__(self, regex_seconds: float = 3.0) -> None:
-        self._regex_seconds = regex_seconds
-
     def judge(self, check: Check, text: str, context: Context) -> CheckOutcome:
         return self._match(check, text) if check["kind"] == "regex" else _contain(check, text)
-
-    def close(self) -> None:
-        """End what long-running patterns started; harmless when nothing was."""
-        if "_regex" in self.__dict__:
-            self._regex.close()
-
-    @cached_property
-    def _regex(self) -> Regex:
-        from orchestrator.checks.regex import Regex  # loads PCRE2: only when a pattern is asked for
-
-        return Regex(self._regex_seconds)
 
     def _match(self, check: Check, text: str) -> CheckOutcome:
         """Every pattern is tried, also when one has decided: an author must see a bad one (rule 67)."""

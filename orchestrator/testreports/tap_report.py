@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from orchestrator.contract import Step, StepResult
-from orchestrator.testreports.report import ReportEnd, Status, TestReport, once, printed_text
+from orchestrator.testreports.printed import PrintedReporter
+from orchestrator.testreports.report import ReportEnd, Status, TestReport, once
 from orchestrator.testreports.tap import Point, Stream, streams
-from sandboxes.spec import Command
 
 
-class TapReporter:
+class TapReporter(PrintedReporter):
     """Any TAP on the standard output. Ids are the points' descriptions, with the titles of the subtests
     before them: `outer > inner`. A point that closes a subtest is no test of its own. Only used where a
     check says `report: tap`."""
 
     name = "tap"
-    names_tests = True
 
-    def recognises(self, command: str) -> bool:
-        return False
-
-    def step(self, command: str, env: Mapping[str, str], token: str) -> Step:
-        return Step(Command(command))
-
-    def read(self, result: StepResult, token: str) -> TestReport:
-        text = printed_text(result)
-        return text if isinstance(text, TestReport) else read_points(text)
+    def parse(self, text: str) -> TestReport:
+        return read_points(text)
 
 
 def read_points(text: str) -> TestReport:

@@ -12,9 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from orchestrator.contract import Step, StepResult
-from orchestrator.testreports.report import Status, TestReport, once, printed_text
-from sandboxes.spec import Command
+from orchestrator.testreports.printed import PrintedReporter
+from orchestrator.testreports.report import Status, TestReport, once
 
 _LINE = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<name>[^:\n]+):(?P<word>PASS|FAIL|IGNORE)\b.*$", re.MULTILINE
@@ -23,21 +22,13 @@ _TOTALS = re.compile(r"^(\d+) Tests (\d+) Failures (\d+) Ignored ?\r?$", re.MULT
 _WORDS: Mapping[str, Status] = {"PASS": "passed", "FAIL": "failed", "IGNORE": "skipped"}
 
 
-class UnityReporter:
+class UnityReporter(PrintedReporter):
     """Ids are `file::test`, the file without its folders. Only used where a check says `report: unity`."""
 
     name = "unity"
-    names_tests = True
 
-    def recognises(self, command: str) -> bool:
-        return False
-
-    def step(self, command: str, env: Mapping[str, str], token: str) -> Step:
-        return Step(Command(command))
-
-    def read(self, result: StepResult, token: str) -> TestReport:
-        text = printed_text(result)
-        return text if isinstance(text, TestReport) else read_lines(text)
+    def parse(self, text: str) -> TestReport:
+        return read_lines(text)
 
 
 def read_lines(text: str) -> TestReport:
