@@ -40,9 +40,10 @@ check: $(VENV)/.developing ## lint, format, types and import contract, without t
 	@$(BIN)/lint-imports
 
 .PHONY: bench
-bench: $(VENV)/.developing ## measure the cost over bare containers, the start-up and 500 fake trials
+bench: $(VENV)/.developing ## measure the cost over bare containers, the start-up, 500 fake trials, text checks
 	@.ci/with-engines $(BIN)/python bench/startup.py
 	@$(BIN)/python bench/fake_trials.py
+	@$(BIN)/python bench/rubrics.py
 	@.ci/with-engines $(BIN)/python bench/floor.py
 
 .PHONY: clean

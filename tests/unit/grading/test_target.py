@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
 from orchestrator.checks.paths import PathError, resolve
-from orchestrator.checks.target import TargetMatchExecutor, chrf, normalized
+from orchestrator.checks.target import BEGINNING, TargetMatchExecutor, chrf, normalized
 from orchestrator.contract import Context
 from orchestrator.outcomes import CheckOutcome
 
@@ -44,6 +44,22 @@ def judged(response: str | bytes, path: Any = "expected.one", **more: Any) -> Ch
 def test_normalized_is_the_default_and_minds_only_letters_and_single_spaces() -> None:
     assert judged(" hello\u00a0WORLD\n").passed
     assert not judged("hello world!").passed
+
+
+@given(
+    st.integers(BEGINNING - 4, BEGINNING + 2),
+    st.text("aAßσςΣİ \u00a0\n", max_size=6),
+    st.text("aAßσςΣİ \u00a0\n", max_size=6),
+)
+def test_long_texts_are_equal_exactly_when_their_normalized_forms_are(n: int, one: str, other: str) -> None:
+    response, reference = f"{'é' * n}{one}", f"{'É' * n}{other}"
+    outcome = TargetMatchExecutor().execute(
+        {"kind": "target_match", "reference_path": "expected.a"},
+        response,
+        Context({"expected": {"a": reference}}),
+    )
+
+    assert outcome.passed == (normalized(response) == normalized(reference))
 
 
 def test_exact_is_strict() -> None:
