@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from orchestrator.cli import words
+from orchestrator import words
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -139,7 +139,5 @@ def shown(title: str, planned: int, *, quiet: bool = False) -> Iterator[Progress
 
 
 def _name(job: TrialJob) -> str:
-    from orchestrator.cli.tables import short_names
-
     repeat = f" #{job.repeat}" if job.repeat > 1 else ""
-    return words.safe(job.task) + f"  {short_names([job.agent])[job.agent]}{repeat}"
+    return words.safe(job.task) + f"  {words.short_names([job.agent])[job.agent]}{repeat}"

@@ -52,7 +52,7 @@ def command(
 
 def find(run: Path, wanted: str, attempt: int | None) -> TrialRecord:
     """The record that `wanted` names. Raises AuthoringError when none or several trials fit."""
-    from orchestrator.cli import words
+    from orchestrator import words
     from orchestrator.errors import AuthoringError
     from orchestrator.store import RunFolder
 
@@ -82,7 +82,7 @@ def _fits(trial: str, task: str, wanted: str) -> bool:
 
 def story(record: TrialRecord, run: Path, full: bool) -> Iterator[tuple[str, str]]:
     """(text, style) blocks, in reading order."""
-    from orchestrator.cli import words
+    from orchestrator import words
 
     shown = _Shown()
     word = words.word(record.status)
@@ -122,7 +122,7 @@ class _Shown:
 
 
 def _facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
-    from orchestrator.cli import words
+    from orchestrator import words
 
     yield "", ""
     agent = words.agent_name(record.agent.name) + (f" ({record.agent.model})" if record.agent.model else "")
@@ -144,7 +144,7 @@ def _facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
 
 def _grades(record: TrialRecord) -> Iterator[tuple[str, str]]:
     """Who graded it, where that is more than the rubric."""
-    from orchestrator.cli import words
+    from orchestrator import words
 
     if all(grade.name == "rubric_checks" for grade in record.grades):
         return
@@ -156,7 +156,7 @@ def _grades(record: TrialRecord) -> Iterator[tuple[str, str]]:
 
 
 def _outcome(outcome: OutcomeRecord, full: bool, shown: _Shown) -> Iterator[tuple[str, str]]:
-    from orchestrator.cli import words
+    from orchestrator import words
 
     word = words.word(outcome.status)
     name = outcome.id or outcome.kind
@@ -171,7 +171,7 @@ def _outcome(outcome: OutcomeRecord, full: bool, shown: _Shown) -> Iterator[tupl
 def _details(details: Mapping[str, Any], full: bool, shown: _Shown) -> Iterator[str]:
     import json
 
-    from orchestrator.cli import words
+    from orchestrator import words
 
     for name, value in details.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -185,7 +185,7 @@ def _details(details: Mapping[str, Any], full: bool, shown: _Shown) -> Iterator[
 
 
 def _phases(record: TrialRecord) -> Iterator[tuple[str, str]]:
-    from orchestrator.cli import words
+    from orchestrator import words
 
     if not record.phases:
         return
@@ -200,7 +200,7 @@ def _phases(record: TrialRecord) -> Iterator[tuple[str, str]]:
 
 
 def _change(record: TrialRecord, run: Path) -> Iterator[tuple[str, str]]:
-    from orchestrator.cli import words
+    from orchestrator import words
 
     change = record.change
     if change is None:
@@ -246,7 +246,7 @@ def _artifact(record: TrialRecord, run: Path, name: str) -> bytes | None:
 
 
 def _indent(text: str, full: bool, by: str = "    ") -> str:
-    from orchestrator.cli import words
+    from orchestrator import words
 
     lines: Iterable[str] = text.rstrip().splitlines()
     lines = list(lines)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from orchestrator.cli import words
+from orchestrator import words
 from orchestrator.cli.printing import console, draw, fit, table
 
 if TYPE_CHECKING:
@@ -71,7 +69,7 @@ def trials(report: Report, terminal: bool, *, reasons: bool = True) -> Table:
     columns = ["task", "agent", *(["repeat"] if repeated else []), "status", "score", "time"]
     columns += ["reason"] if reasons else []
     made = table(*columns, terminal=terminal, folding="reason", right=frozenset(("score", "time", "repeat")))
-    called = short_names(line.agent for line in report.agents)
+    called = words.short_names(line.agent for line in report.agents)
     above = ""
     for row in in_order(report):
         again = terminal and row.task == above
@@ -95,7 +93,7 @@ def agents(report: Report, terminal: bool) -> Table:
     used = [s for s in report.counts if report.counts[s] or s in GRADED]
     columns = ["agent", *(words.word(s).text for s in used), "pass rate", "mean score", "grade of 5"]
     made = table(*columns, terminal=terminal, right=frozenset(columns[1:]))
-    called = short_names(line.agent for line in report.agents)
+    called = words.short_names(line.agent for line in report.agents)
     for line in report.agents:
         rate = "-" if line.pass_rate is None else f"{line.pass_rate:.0%}"
         made.add_row(
@@ -128,7 +126,7 @@ def notes(report: Report, folder: str) -> list[str]:
     if report.unenforced:
         lines.append(f"Not enforced on this machine: {', '.join(report.unenforced)} (in every record).")
     lines += [f"Warning: {words.safe(warning)}." for warning in report.warnings]
-    called = short_names(agent.agent for agent in report.agents)
+    called = words.short_names(agent.agent for agent in report.agents)
     lines += [_gate(g, called.get(g.agent, g.agent)) for g in report.gates if g.gate.kind != "soft" or g.met]
     lines.append(f"Records: {folder}")
     telling = next((r for r in report.rows if r.status not in ("passed", "not_run")), None) or next(
@@ -143,26 +141,6 @@ def _gate(result: GateResult, agent: str) -> str:
     met = "met" if result.met else "MISSED"
     only = ", counts for nothing" if result.gate.kind == "shadow" else ""
     return f"{result.gate.kind.capitalize()} gate {met}: {words.safe(result.told(agent))}{only}."
-
-
-def short_names(agents: Iterable[str]) -> dict[str, str]:
-    """Agent -> what a table calls it: a file without its folders, a command as one short line. Names that
-    would look alike are told apart.
-
-    >>> short_names(["gold", "predictions:a/b/c.jsonl"])["predictions:a/b/c.jsonl"]
-    'predictions:c.jsonl'
-    >>> list(short_names(["command:a\\nb", "command:a b"]).values())
-    ['command:a b (1)', 'command:a b (2)']
-    """
-    short = {spec: words.agent_name(spec) for spec in agents}
-    taken, met = Counter(short.values()), Counter[str]()
-    called = {}
-    for spec, name in short.items():
-        met[name] += 1
-        if taken[name] > 1:
-            name = spec if spec.startswith("predictions:") else f"{name} ({met[name]})"
-        called[spec] = words.safe(name)
-    return called
 
 
 def status(name: str) -> Text:

@@ -141,7 +141,7 @@ def test_a_reason_is_readable_however_narrow_the_terminal_is(
 def test_a_script_of_many_lines_is_one_short_name_in_a_table() -> None:
     script = "command:cd /workspace\n./first\n" + "x" * 100
 
-    first, second = tables.short_names([script + "a", script + "b"]).values()
+    first, second = words.short_names([script + "a", script + "b"]).values()
 
     assert first != second
     assert "\n" not in first

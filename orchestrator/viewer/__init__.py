@@ -1,0 +1,1 @@
+"""The viewer: the same pages as the report, live from the run folders, for a browser on this machine."""
