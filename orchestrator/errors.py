@@ -51,6 +51,15 @@ class AuthoringError(Exception):
         super().__init__("\n".join(str(p).removeprefix(": ") for p in self.problems))
 
 
+class InfrastructureError(Exception):
+    """Something of the machine's outside the rooms does not answer: a database, a lock, a mailbox.
+
+    Nobody's score; who looks after the machine mends it. One sentence, naming what and where.
+    """
+
+    exit_code = EXIT_INFRASTRUCTURE
+
+
 class TaskInvalid(Exception):
     """The task itself is wrong (its before state passes, its own patch does not apply).
 

@@ -52,6 +52,12 @@ class RunHeader(BaseModel):
     versions: Mapping[str, str] = Field(default_factory=dict)
     """Of proctor, Python, the engine, the kernel."""
     benchmark_digest: str = ""
+    tags: tuple[str, ...] = ()
+    """Words it was started with, to find it by."""
+    machine: Mapping[str, str] = Field(default_factory=dict)
+    """name, system, cores, memory."""
+    git: Mapping[str, str] = Field(default_factory=dict)
+    """revision, branch and state (clean, changed) of the repository the benchmark lies in; empty outside one."""
     plan: Mapping[str, Any]
     """As `Plan.to_json` gave it; `Plan.from_json` reads it back."""
 

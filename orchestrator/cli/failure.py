@@ -16,6 +16,7 @@ from orchestrator.errors import (
     EXIT_INFRASTRUCTURE,
     EXIT_INTERRUPTED,
     AuthoringError,
+    InfrastructureError,
     TaskInvalid,
 )
 from orchestrator.journal import JournalFailed
@@ -56,6 +57,9 @@ def tell(error: BaseException) -> int:
         return EXIT_AUTHOR
     if isinstance(error, SandboxError):
         say(f"{error} ({error.end}). `proctor doctor` tells what this machine has and what is missing.")
+        return EXIT_INFRASTRUCTURE
+    if isinstance(error, InfrastructureError):
+        say(str(error))
         return EXIT_INFRASTRUCTURE
     if isinstance(error, JournalFailed):
         say(f"{error}; what was recorded before is kept, --resume goes on from there")

@@ -70,4 +70,8 @@ Retries = Annotated[
         "--retries", metavar="N", min=0, help="More attempts when the machine, not the agent, failed."
     ),
 ]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="WORD", help="To find the run by (`proctor runs list --tag`); repeatable."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]

@@ -29,6 +29,7 @@ def command(
     config: options.Config = None,
     rubrics: options.Rubrics = None,
     executors: options.Executors = options.ExecutorSet.all,
+    tag: options.Tags = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> int:
@@ -63,6 +64,7 @@ def command(
         config=config,
         rubrics=tuple(rubrics or ()),
         executors=executors.value,
+        tags=tuple(tag or ()),
         quiet=quiet,
         argv=tuple(sys.argv),
     )

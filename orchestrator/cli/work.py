@@ -46,6 +46,9 @@ class Wish:
     argv: tuple[str, ...] = ()
     quarantined: bool = False
     """Whether tasks of the benchmark's quarantine are run like any other."""
+    tags: tuple[str, ...] = ()
+    apart: Mapping[str, str] = field(default_factory=dict)
+    """More tasks that are kept apart, and why, beside the benchmark's quarantine."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ def _execute(
         befores=BeforeCache(home() / "befores"),
         graders=given.graders,
     )
-    apart = {} if wish.quarantined else given.quarantine
+    apart = {**({} if wish.quarantined else given.quarantine), **wish.apart}
     return run.execute(
         plan,
         attempt=_kept_apart(trials(tools), apart),
@@ -253,6 +256,7 @@ def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str
 
     from orchestrator.cli.failure import say
     from orchestrator.store import RunHeader, Store, now
+    from orchestrator.surroundings import machine, revision
 
     header = RunHeader(
         run_id=run_id,
@@ -266,6 +270,9 @@ def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str
             "kernel": platform.release(),
             provider.name: provider.capabilities().version,
         },
+        tags=wish.tags,
+        machine=machine(),
+        git=revision(given.benchmark.root),
         plan=plan.to_json(),
     )
     if wish.resume:

@@ -1,0 +1,119 @@
+"""The database an index lives in: SQLite beside the runs, PostgreSQL by PROCTOR_STORE, or memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, delete, event, inspect, select
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, OperationalError
+from sqlalchemy.pool import StaticPool
+
+from orchestrator.errors import AuthoringError, InfrastructureError
+from orchestrator.history.tables import META, METADATA, VERSION
+
+VARIABLE = "PROCTOR_STORE"
+FILE = ".index.sqlite"
+"""In the folder of runs."""
+PATIENCE = 10
+"""Seconds to wait for a server to answer, or for another proctor that is writing."""
+
+
+def opened(root: Path, environment: Mapping[str, str] = os.environ) -> Engine:
+    """The database for the runs below `root`, its tables made and of this version.
+
+    A folder that cannot be written gets an index in memory. A damaged file is made again. Raises
+    AuthoringError for a PROCTOR_STORE that is no address, InfrastructureError for a server that does not
+    answer.
+    """
+    address = environment.get(VARIABLE, "").strip()
+    if address:
+        return _server(_url(address))
+    if not os.access(root, os.W_OK):
+        return _prepared(_sqlite(None))
+    file = root / FILE
+    try:
+        return _prepared(_sqlite(file))
+    except DatabaseError as error:
+        if isinstance(error, OperationalError) and "locked" in str(error):
+            raise InfrastructureError(f"{file} is locked by another process: {error.orig}") from None
+        for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
+            (root / name).unlink(missing_ok=True)
+        return _prepared(_sqlite(file))
+
+
+def _url(address: str) -> URL:
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        raise AuthoringError(
+            f"{VARIABLE} is no database address; write postgresql://user@host/name"
+        ) from None
+    if url.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise AuthoringError(
+            f"{VARIABLE} names {url.drivername}; only PostgreSQL is supported: postgresql://user@host/name"
+        )
+    return url.set(drivername="postgresql+psycopg")
+
+
+def _server(url: URL) -> Engine:
+    shown = url.render_as_string(hide_password=True).replace("+psycopg", "", 1)
+    try:
+        engine = create_engine(url, connect_args={"connect_timeout": PATIENCE}, pool_pre_ping=True)
+    except ModuleNotFoundError:
+        raise AuthoringError(
+            f"{VARIABLE} names PostgreSQL, for which psycopg is missing; pip install 'proctor[postgres]'"
+        ) from None
+    try:
+        return _prepared(engine)
+    except DBAPIError as error:
+        engine.dispose()
+        said = next(iter(str(error.orig).strip().splitlines()), "no answer")
+        raise InfrastructureError(f"the database at {shown} cannot be used: {said}") from None
+
+
+def _sqlite(file: Path | None) -> Engine:
+    if file is None:
+        engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    else:
+        engine = create_engine(f"sqlite:///{file}", connect_args={"timeout": PATIENCE})
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _: Any) -> None:
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    return engine
+
+
+def _prepared(engine: Engine) -> Engine:
+    """With this version's tables; those of another version are dropped first. Raises DatabaseError."""
+    try:
+        if _version(engine) != VERSION:
+            with engine.begin() as connection:
+                METADATA.drop_all(connection)
+                METADATA.create_all(connection)
+                connection.execute(delete(META))
+                connection.execute(META.insert().values(version=VERSION))
+    except DatabaseError:
+        # Another proctor may have made the tables in the same moment.
+        with suppress(DatabaseError):
+            if _version(engine) == VERSION:
+                return engine
+        engine.dispose()
+        raise
+    return engine
+
+
+def _version(engine: Engine) -> int | None:
+    with engine.connect() as connection:
+        if not inspect(connection).has_table(META.name):
+            return None
+        found = connection.execute(select(META.c.version)).scalar_one_or_none()
+    return int(found) if found is not None else None

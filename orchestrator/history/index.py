@@ -1,0 +1,344 @@
+"""Which runs there are, and what is in them: an index over run folders that may be thrown away at any time.
+
+The folders are the truth. The index follows them: a run is read again when one of its files has another size
+or time, and forgotten when its folder is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sqlalchemy import Connection, Select, delete, func, insert, or_, select
+from sqlalchemy.exc import IntegrityError
+
+from orchestrator.errors import AuthoringError, Problem
+from orchestrator.history import facts
+from orchestrator.history.database import opened
+from orchestrator.history.facts import RunFacts, read_run
+from orchestrator.history.rows import Page, RunRow, TrialRow, of_run, of_trials, run_row, trial_row
+from orchestrator.history.tables import RUNS, TAGS, TRIALS
+from orchestrator.store import HEADER, LATEST, RECORDS
+
+Report = Callable[[Problem], None]
+_BATCH = 2000
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """Which runs; None takes every one."""
+
+    benchmark: str | None = None
+    agent: str | None = None
+    """As planned, or its first word ("predictions")."""
+    tag: str | None = None
+    machine: str | None = None
+    revision: str | None = None
+    """A commit, or how it begins."""
+    since: str | None = None
+    """A day or a time, ISO 8601: runs that started then or later."""
+    until: str | None = None
+    """Runs that started before."""
+
+
+@dataclass(frozen=True)
+class TrialFilter:
+    """Which trials; None takes every one."""
+
+    task: str | None = None
+    agent: str | None = None
+    status: str | None = None
+    end: str | None = None
+    rubric: str | None = None
+    text: str | None = None
+    """Occurs in the task's id or in the reason; case does not count."""
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What following the folders did."""
+
+    read: int = 0
+    """Runs that were new or had changed."""
+    forgotten: int = 0
+    """Runs whose folder is gone."""
+    problems: tuple[Problem, ...] = ()
+    """Folders that hold a run.json but no readable run, and lines that are no records."""
+
+
+class Index:
+    """The runs below a folder (and others that were imported). Use it as a context manager."""
+
+    def __init__(self, root: Path, environment: Mapping[str, str] = os.environ) -> None:
+        """Opens the database; raises what `database.opened` does. Nothing is read yet: call `refresh`."""
+        self.root = root.absolute()
+        self.host = platform.node()
+        self._engine = opened(self.root, environment)
+
+    @classmethod
+    def current(cls, root: Path, environment: Mapping[str, str] = os.environ) -> Index:
+        """Opened, and following the folders as they are now."""
+        index = cls(root, environment)
+        try:
+            index.refresh()
+        except BaseException:
+            index.close()
+            raise
+        return index
+
+    # Following the folders
+
+    def refresh(self) -> Refreshed:
+        """Read what is new or has changed below `root`, forget what is gone."""
+        problems: list[Problem] = []
+        known = self._stamps()
+        read, here = 0, set()
+        for folder in run_folders(self.root):
+            stamp = stamp_of(folder)
+            here.add(str(folder))
+            if known.get(str(folder)) != stamp:
+                read += self._take(folder, stamp, problems.append)
+        gone = [path for path in known if path not in here and not (Path(path) / HEADER).is_file()]
+        if gone:
+            with self._engine.begin() as connection:
+                self._forget(connection, gone)
+        return Refreshed(read, len(gone), tuple(problems))
+
+    def rebuild(self) -> Refreshed:
+        """Forget everything of this machine, and read it all again: `root` and what was imported."""
+        known = self._stamps()
+        with self._engine.begin() as connection:
+            self._forget(connection, list(known))
+        elsewhere = [Path(path) for path in known if not Path(path).is_relative_to(self.root)]
+        found = self.refresh()
+        more = self.add(path for path in elsewhere if (path / HEADER).is_file())
+        return Refreshed(found.read + more.read, 0, (*found.problems, *more.problems))
+
+    def add(self, folders: Iterator[Path]) -> Refreshed:
+        """Take in runs that lie elsewhere. Raises AuthoringError for a folder that holds no run."""
+        problems: list[Problem] = []
+        read = 0
+        for folder in folders:
+            if not (folder / HEADER).is_file():
+                raise AuthoringError(f"{folder} is not a run folder: it has no {HEADER}")
+            read += self._take(folder.absolute(), stamp_of(folder), problems.append)
+        return Refreshed(read, 0, tuple(problems))
+
+    # Asking
+
+    def runs(self, wanted: RunFilter = RunFilter(), *, offset: int = 0, limit: int = 50) -> Page[RunRow]:
+        """The newest first."""
+        query = _of_runs(select(RUNS), wanted)
+        order = (RUNS.c.started.desc(), RUNS.c.run_id.desc())
+        with self._engine.connect() as connection:
+            total = connection.execute(_of_runs(select(func.count()).select_from(RUNS), wanted)).scalar_one()
+            rows = connection.execute(query.order_by(*order).offset(offset).limit(limit)).all()
+            tags = self._tags(connection, [row.run_id for row in rows])
+        return Page(tuple(run_row(row, tags.get(row.run_id, ())) for row in rows), total, offset)
+
+    def trials(
+        self,
+        run_id: str | None = None,
+        wanted: TrialFilter = TrialFilter(),
+        *,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> Page[TrialRow]:
+        """Of one run, in the order of its plan; or of all runs, the newest run first."""
+        count = _of_trials(select(func.count()).select_from(TRIALS), run_id, wanted)
+        query = _of_trials(select(TRIALS), run_id, wanted).order_by(TRIALS.c.run_id.desc(), TRIALS.c.number)
+        with self._engine.connect() as connection:
+            total = connection.execute(count).scalar_one()
+            rows = connection.execute(query.offset(offset).limit(limit)).all()
+        return Page(tuple(trial_row(row) for row in rows), total, offset)
+
+    def find(self, word: str) -> RunRow:
+        """The run that a word means: an id or how it begins, a tag (its newest run), LATEST (the newest of
+        all), or a folder that is known. Raises AuthoringError naming what was looked for."""
+        with self._engine.connect() as connection:
+            found = connection.execute(_meaning(word)).all()
+            ids = {row.run_id for row in found}
+            exact = [row for row in found if row.run_id == word] or found
+            if not exact:
+                raise AuthoringError(
+                    f"{word}: no run folder, run or tag has that name; `proctor runs list` shows the runs"
+                )
+            by_id = [row for row in exact if row.run_id.startswith(word)]
+            if len(by_id) > 1:
+                raise AuthoringError(f"{word} may be {' or '.join(sorted(ids)[:3])}; write more of it")
+            row = by_id[0] if by_id else exact[0]
+            return run_row(row, self._tags(connection, [row.run_id]).get(row.run_id, ()))
+
+    def facts(self, run: RunRow) -> RunFacts:
+        """A run read from its folder. Raises AuthoringError when the folder is not on this machine."""
+        if not (run.folder / HEADER).is_file():
+            raise AuthoringError(
+                f"the run {run.run_id} lies in {run.folder} on {run.host}, which is not here"
+            )
+        return read_run(run.folder)
+
+    def tag(self, run: RunRow, add: set[str], remove: set[str] = frozenset()) -> tuple[str, ...]:  # type: ignore[assignment]
+        """Give a run tags, take others away; kept in its folder. Raises AuthoringError, OSError."""
+        for word in add:
+            if why := facts.wrong_tag(word):
+                raise AuthoringError(why)
+        read = self.facts(run)
+        facts.write_tags(run.folder, (set(read.tags) | add) - remove)
+        self._take(run.folder, stamp_of(run.folder), lambda problem: None)
+        return facts.read_tags(run.folder, read.header)
+
+    def close(self) -> None:
+        """Give the database back. Idempotent."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Beneath
+
+    def _stamps(self) -> dict[str, str]:
+        """Of the runs of this machine, by folder."""
+        query = select(RUNS.c.folder, RUNS.c.stamp).where(RUNS.c.host == self.host)
+        with self._engine.connect() as connection:
+            return {row.folder: row.stamp for row in connection.execute(query)}
+
+    def _take(self, folder: Path, stamp: str, report: Report) -> int:
+        """Read one run into the tables; 1 when it is there now."""
+        try:
+            run = read_run(folder, report)
+        except AuthoringError as error:
+            for problem in error.problems:
+                report(problem)
+            return 0
+        try:
+            with self._engine.begin() as connection:
+                return self._write(connection, run, stamp, report)
+        except IntegrityError:  # another proctor took it in at the same moment
+            return 0
+
+    def _write(self, connection: Connection, run: RunFacts, stamp: str, report: Report) -> int:
+        held = connection.execute(select(RUNS).where(RUNS.c.run_id == run.run_id)).one_or_none()
+        mine = str(run.folder.absolute())
+        if held is not None and (held.host, held.folder) != (self.host, mine):
+            lives = held.host != self.host or (Path(held.folder) / HEADER).is_file()
+            if lives:
+                report(Problem(mine, 0, "", f"is a copy of the run in {held.folder}, which is known already"))
+                return 0
+        connection.execute(delete(RUNS).where(or_(RUNS.c.run_id == run.run_id, _at(self.host, [mine]))))
+        connection.execute(insert(RUNS).values(of_run(run, self.host, stamp)))
+        if run.tags:
+            connection.execute(insert(TAGS), [{"run_id": run.run_id, "tag": tag} for tag in run.tags])
+        batch: list[dict[str, Any]] = []
+        for row in of_trials(run):
+            batch.append(row)
+            if len(batch) == _BATCH:
+                connection.execute(insert(TRIALS), batch)
+                batch = []
+        if batch:
+            connection.execute(insert(TRIALS), batch)
+        return 1
+
+    def _forget(self, connection: Connection, folders: list[str]) -> None:
+        for start in range(0, len(folders), 500):
+            connection.execute(delete(RUNS).where(_at(self.host, folders[start : start + 500])))
+
+    def _tags(self, connection: Connection, run_ids: list[str]) -> dict[str, tuple[str, ...]]:
+        query = select(TAGS).where(TAGS.c.run_id.in_(run_ids)).order_by(TAGS.c.tag)
+        found: dict[str, tuple[str, ...]] = {}
+        for row in connection.execute(query):
+            found[row.run_id] = (*found.get(row.run_id, ()), row.tag)
+        return found
+
+
+def run_folders(root: Path) -> Iterator[Path]:
+    """The folders below `root` that hold a run: those in it, and one level further down (nights)."""
+    for folder in _folders(root):
+        if (folder / HEADER).is_file():
+            yield folder
+        else:
+            yield from (inner for inner in _folders(folder) if (inner / HEADER).is_file())
+
+
+def stamp_of(folder: Path) -> str:
+    """Sizes and times of the files that a run is read from."""
+    told = []
+    for name in (HEADER, RECORDS, facts.TAGS):
+        try:
+            found = (folder / name).stat()
+            told.append(f"{found.st_size}:{found.st_mtime_ns}")
+        except OSError:
+            told.append("-")
+    return " ".join(told)
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        with os.scandir(root) as entries:
+            inside = [e.name for e in entries if e.is_dir(follow_symlinks=False) and e.name[0] != "."]
+    except OSError:
+        return []
+    return [root / name for name in sorted(inside)]
+
+
+def _at(host: str, folders: list[str]) -> Any:
+    return (RUNS.c.host == host) & RUNS.c.folder.in_(folders)
+
+
+def _of_runs(query: Select[Any], wanted: RunFilter) -> Select[Any]:
+    if wanted.benchmark is not None:
+        query = query.where(RUNS.c.benchmark == wanted.benchmark)
+    if wanted.agent is not None:
+        name = json.dumps(wanted.agent)[:-1]
+        query = query.where(
+            or_(*(RUNS.c.agents.contains(f"{name}{end}", autoescape=True) for end in ('"', ":")))
+        )
+    if wanted.tag is not None:
+        query = query.where(RUNS.c.run_id.in_(select(TAGS.c.run_id).where(TAGS.c.tag == wanted.tag)))
+    if wanted.machine is not None:
+        query = query.where(RUNS.c.machine == wanted.machine)
+    if wanted.revision is not None:
+        query = query.where(RUNS.c.revision.startswith(wanted.revision, autoescape=True))
+    if wanted.since is not None:
+        query = query.where(RUNS.c.started >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(RUNS.c.started < wanted.until)
+    return query
+
+
+def _of_trials(query: Select[Any], run_id: str | None, wanted: TrialFilter) -> Select[Any]:
+    equal = {
+        TRIALS.c.run_id: run_id,
+        TRIALS.c.task: wanted.task,
+        TRIALS.c.agent: wanted.agent,
+        TRIALS.c.status: wanted.status,
+        TRIALS.c.end: wanted.end,
+        TRIALS.c.rubric: wanted.rubric,
+    }
+    query = query.where(*(column == value for column, value in equal.items() if value is not None))
+    if wanted.text is not None:
+        texts = (TRIALS.c.task, TRIALS.c.reason)
+        query = query.where(or_(*(column.icontains(wanted.text, autoescape=True) for column in texts)))
+    return query
+
+
+def _meaning(word: str) -> Select[Any]:
+    newest = select(RUNS).order_by(RUNS.c.started.desc(), RUNS.c.run_id.desc())
+    if word == LATEST:
+        return newest.limit(1)
+    path = str(Path(word).absolute())
+    either = [RUNS.c.folder == path, RUNS.c.run_id.in_(select(TAGS.c.run_id).where(TAGS.c.tag == word))]
+    if re.fullmatch(r"[\w-]{4,}", word):
+        either.append(RUNS.c.run_id.startswith(word, autoescape=True))
+    return newest.where(or_(*either))

@@ -1,0 +1,259 @@
+"""The index: what it knows of run folders, and that it follows them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import AuthoringError, InfrastructureError, Problem
+from orchestrator.history.database import FILE
+from orchestrator.history.facts import read_run
+from orchestrator.history.index import Index, RunFilter, TrialFilter
+from orchestrator.store import RunFolder
+from tests.unit.history.conftest import MakeRun, delta_outcome
+
+DATA = Path(__file__).parents[2] / "data" / "runs" / "torn-doubled-foreign.jsonl"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "runs").mkdir()
+    return tmp_path / "runs"
+
+
+def ids(index: Index, wanted: RunFilter = RunFilter()) -> list[str]:
+    return [row.run_id for row in index.runs(wanted).rows]
+
+
+def test_it_follows_the_folders_as_they_come_change_and_go(root: Path, make_run: MakeRun) -> None:
+    first = make_run("a", {"t1": "p", "t2": "f"})
+    with Index.current(root, {}) as index:
+        assert ids(index) == ["id-a"]
+
+        make_run("b", {"t1": "p"}, header={"started": "2026-01-02T00:00:00+00:00"})
+        added = index.refresh()
+        (first / "records.jsonl").write_bytes((first / "records.jsonl").read_bytes().splitlines(True)[0])
+        changed = index.refresh()
+        same = index.refresh()
+
+        assert (added.read, changed.read, same.read) == (1, 1, 0)
+        assert ids(index) == ["id-b", "id-a"]
+        assert index.find("id-a").counts["not_run"] == 1
+
+        shutil.rmtree(first)
+        assert index.refresh().forgotten == 1
+        assert ids(index) == ["id-b"]
+        assert index.trials("id-a").total == 0
+
+
+def test_what_it_says_of_a_trial_is_what_the_folder_says(root: Path, make_run: MakeRun) -> None:
+    def fields(task: str, repeat: int) -> dict[str, object]:
+        outcome = delta_outcome("phpcs", 3.0, Rule=[5, 2])
+        return {"usage": {"cost_usd": 0.25, "input_tokens": 10, "output_tokens": 5}, "outcomes": (outcome,)}
+
+    folder = make_run("a", {"t1": "pf", "t2": "en"}, fields=fields)
+
+    with Index.current(root, {}) as index:
+        rows = index.trials("id-a").rows
+
+    assert tuple(row.facts for row in rows) == read_run(folder).trials
+    assert [row.facts.status for row in rows] == ["passed", "failed", "errored", "not_run"]
+    assert rows[0].facts.cost == 0.25
+    assert rows[0].facts.tokens == 15
+    assert rows[0].facts.deltas[0].by_rule == {"Rule": (5.0, 2.0)}
+
+
+def test_the_quick_reader_counts_exactly_the_records_that_the_store_counts(
+    root: Path, make_run: MakeRun
+) -> None:
+    folder = make_run("a", {"t1": "p"})
+    lines = DATA.read_bytes()
+    (folder / "records.jsonl").write_bytes(lines)
+    trials = sorted({record.trial for record in RunFolder(folder).records()})
+    header = json.loads((folder / "run.json").read_text())
+    job = header["plan"]["trials"][0]
+    header["plan"]["trials"] = [{**job, "trial": trial} for trial in trials]
+    (folder / "run.json").write_text(json.dumps(header))
+    told: list[Problem] = []
+    expected: list[Problem] = []
+
+    read = read_run(folder, told.append)
+
+    latest = RunFolder(folder).latest(expected.append)
+    assert trials
+    assert {t.trial: t.attempts > 0 and t.status for t in read.trials} == {
+        trial: record.status if record.final else "not_run" for trial, record in latest.items()
+    }
+    assert [p.line for p in told] == [p.line for p in expected]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (RunFilter(), ["id-c", "id-b", "id-a"]),
+        (RunFilter(agent="gold"), ["id-b"]),
+        (RunFilter(agent="command"), ["id-c", "id-a"]),
+        (RunFilter(agent='command:"a" %'), ["id-c"]),
+        (RunFilter(tag="nightly"), ["id-c"]),
+        (RunFilter(machine="m1"), ["id-b"]),
+        (RunFilter(revision="abc"), ["id-b"]),
+        (RunFilter(since="2026-01-02", until="2026-01-03"), ["id-b"]),
+        (RunFilter(benchmark="other"), []),
+    ],
+)
+def test_runs_are_found_by_what_is_known_of_them(
+    root: Path, make_run: MakeRun, wanted: RunFilter, found: list[str]
+) -> None:
+    make_run("a", {"t": "p"})
+    told = {"machine": {"name": "m1"}, "git": {"revision": "abcdef"}}
+    make_run("b", {"t": "p"}, agent="gold", header={"started": "2026-01-02T10:00:00+00:00", **told})
+    make_run(
+        "c",
+        {"t": "p"},
+        agent='command:"a" %',
+        header={"started": "2026-01-03T10:00:00+00:00", "tags": ("nightly",)},
+    )
+
+    with Index.current(root, {}) as index:
+        assert ids(index, wanted) == found
+
+
+def test_trials_are_filtered_and_come_in_pages(root: Path, make_run: MakeRun) -> None:
+    make_run("a", {f"task_{n}": "pf" for n in range(10)})
+
+    with Index.current(root, {}) as index:
+        failed = index.trials("id-a", TrialFilter(status="failed"), offset=4, limit=3)
+        named = index.trials(None, TrialFilter(text="TASK_3"))
+
+    assert failed.total == 10
+    assert [row.facts.task for row in failed.rows] == ["task_4", "task_5", "task_6"]
+    assert [row.facts.repeat for row in named.rows] == [1, 2]
+
+
+def test_a_run_is_meant_by_its_id_its_beginning_a_tag_latest_or_its_folder(
+    root: Path, make_run: MakeRun
+) -> None:
+    folder = make_run("abc", {"t": "p"})
+    make_run("abd", {"t": "p"}, header={"started": "2026-01-02T00:00:00+00:00", "tags": ("good",)})
+
+    with Index.current(root, {}) as index:
+        for word in ("id-abc", str(folder)):
+            assert index.find(word).run_id == "id-abc"
+        for word in ("id-abd", "good", "LATEST"):
+            assert index.find(word).run_id == "id-abd"
+        with pytest.raises(AuthoringError, match="write more of it"):
+            index.find("id-ab")
+        with pytest.raises(AuthoringError, match="no run folder, run or tag"):
+            index.find("nothing")
+
+
+def test_tags_are_kept_in_the_folder_and_survive_the_index(root: Path, make_run: MakeRun) -> None:
+    make_run("a", {"t": "p"}, header={"tags": ("started",)})
+    with Index.current(root, {}) as index:
+        index.tag(index.find("id-a"), {"release", "good"}, {"started"})
+        with pytest.raises(AuthoringError, match="white space"):
+            index.tag(index.find("id-a"), {"two words"})
+
+    (root / FILE).unlink()
+
+    with Index.current(root, {}) as index:
+        assert index.find("id-a").tags == ("good", "release")
+
+
+def test_a_rebuilt_index_says_the_same_as_one_that_followed(
+    root: Path, make_run: MakeRun, tmp_path: Path
+) -> None:
+    make_run("a", {"t1": "pf", "t2": "e"})
+    elsewhere = make_run("z", {"t1": "i"}, under=tmp_path / "elsewhere")
+    with Index.current(root, {}) as index:
+        index.add(iter([elsewhere]))
+        before = index.runs(), index.trials()
+
+        index.rebuild()
+
+        assert (index.runs(), index.trials()) == before
+        assert before[0].total == 2
+
+
+@pytest.mark.parametrize("damage", [b"not a database at all, but long enough to be looked at", b""])
+def test_a_damaged_index_is_made_again(root: Path, make_run: MakeRun, damage: bytes) -> None:
+    make_run("a", {"t": "p"})
+    (root / FILE).write_bytes(damage)
+
+    with Index.current(root, {}) as index:
+        assert ids(index) == ["id-a"]
+
+
+def test_an_index_of_another_version_is_made_again(
+    root: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run("a", {"t": "p"})
+    Index.current(root, {}).close()
+    monkeypatch.setattr("orchestrator.history.database.VERSION", 99)
+
+    with Index(root, {}) as index:
+        assert ids(index) == []
+        assert index.refresh().read == 1
+
+
+def test_where_nothing_can_be_written_the_index_lives_in_memory(
+    root: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run("a", {"t": "p"})
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+
+    with Index.current(root, {}) as index:
+        assert ids(index) == ["id-a"]
+    assert not (root / FILE).exists()
+
+
+def test_folders_that_hold_no_readable_run_are_told_and_hide_no_other(root: Path, make_run: MakeRun) -> None:
+    make_run("a", {"t": "p"})
+    (root / "broken").mkdir()
+    (root / "broken" / "run.json").write_text("{}")
+
+    with Index(root, {}) as index:
+        found = index.refresh()
+
+        assert ids(index) == ["id-a"]
+    assert "run.json was not written by this version" in str(found.problems[0])
+
+
+def test_a_copied_run_is_counted_once(root: Path, make_run: MakeRun) -> None:
+    folder = make_run("a", {"t": "p"})
+    shutil.copytree(folder, root / "copy")
+
+    with Index(root, {}) as index:
+        found = index.refresh()
+
+        assert index.runs().total == 1
+    assert "is a copy of the run in" in found.problems[0].message
+
+
+def test_a_moved_run_is_found_where_it_is_now(root: Path, make_run: MakeRun) -> None:
+    folder = make_run("a", {"t": "p"})
+    with Index.current(root, {}) as index:
+        folder.rename(root / "moved")
+
+        index.refresh()
+
+        assert index.find("id-a").folder == root / "moved"
+
+
+def test_an_address_that_is_none_is_the_authors_to_mend(root: Path) -> None:
+    for address, told in [("mysql://x/y", "only PostgreSQL"), ("://", "no database address")]:
+        with pytest.raises(AuthoringError, match=told):
+            Index(root, {"PROCTOR_STORE": address})
+
+
+def test_a_server_that_does_not_answer_is_the_machines_and_tells_no_password(root: Path) -> None:
+    with pytest.raises(InfrastructureError) as caught:
+        Index(root, {"PROCTOR_STORE": "postgresql://me:secret@127.0.0.1:1/proctor"})
+
+    assert "127.0.0.1:1/proctor cannot be used" in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
