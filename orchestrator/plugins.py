@@ -8,11 +8,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache, cached_property, partial
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Any
 
-from orchestrator.analyzers.declared import Declared
 from orchestrator.contract import CheckExecutor
 from orchestrator.documents.benchmark import AnalyzerTool
 from orchestrator.errors import AuthoringError, Problem
@@ -113,7 +112,8 @@ class Registry:
     @classmethod
     def load(cls) -> Registry:
         """What is installed in this Python, core first, then by distribution and name."""
-        return cls(**{group: Group(_installed(group)) for group in GROUPS})
+        offered: Any = entry_points()  # once: each call reads what every distribution on the path offers
+        return cls(**{group: Group(_installed(group, offered)) for group in GROUPS})
 
     @classmethod
     def of(cls, **groups: Mapping[str, Any]) -> Registry:
@@ -131,6 +131,8 @@ class Registry:
             )
         if not tools:
             return self
+        from orchestrator.analyzers.declared import Declared
+
         made = {name: Declared(name, tool) for name, tool in tools.items()}
         kept = (*self.analyzers.plugins.values(), *_given("analyzers", made))
         return replace(self, analyzers=Group(kept))
@@ -151,15 +153,20 @@ class Registry:
         return tuple(brought for e in self.executors if (brought := getattr(e, "schemas", None)))
 
 
-def _installed(group: str) -> list[Plugin]:
-    found = [_of_entry_point(group, e) for e in entry_points(group=f"orchestrator.{group}")]
+def _installed(group: str, offered: Any) -> list[Plugin]:
+    found = [_of_entry_point(group, e) for e in offered.select(group=f"orchestrator.{group}")]
     # sorted() is stable: within one distribution the order of its own list is kept.
     return sorted(found, key=lambda p: (p.distribution != CORE, p.distribution))
 
 
 def _of_entry_point(group: str, entry: EntryPoint) -> Plugin:
-    name = entry.dist.name.lower() if entry.dist is not None else "(unknown)"
-    return Plugin(group, entry.name, name, entry.load, entry.value)
+    return Plugin(group, entry.name, _name(entry.dist), entry.load, entry.value)
+
+
+@cache
+def _name(distribution: Distribution | None) -> str:
+    """Asked once per distribution: the answer is read from the whole of its metadata."""
+    return distribution.name.lower() if distribution is not None else "(unknown)"
 
 
 def _given(group: str, things: Mapping[str, Any]) -> list[Plugin]:

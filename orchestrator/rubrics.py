@@ -11,7 +11,7 @@ from orchestrator import library
 from orchestrator.documents.benchmark import Benchmark
 from orchestrator.documents.rubric import Rubric
 from orchestrator.errors import AuthoringError, Problem
-from orchestrator.loading import Located, read_document, rubric_of
+from orchestrator.loading import Accepted, Located, read_document, rubric_of
 from orchestrator.loading.located import show_path
 from orchestrator.loading.words import did_you_mean
 from orchestrator.schemas import RubricSchema
@@ -66,7 +66,12 @@ class RubricStore:
             raise AuthoringError(problems)
 
     @classmethod
-    def load(cls, places: Iterable[Path | str], schemas: RubricSchema | None = None) -> RubricStore:
+    def load(
+        cls,
+        places: Iterable[Path | str],
+        schemas: RubricSchema | None = None,
+        accepted: Accepted | None = None,
+    ) -> RubricStore:
         """Every rubric file below the given folders (or a file itself), each file once; a ref that none of
         them has may still be that of a built-in rubric.
 
@@ -77,7 +82,7 @@ class RubricStore:
         for file in _files(places, problems):
             try:
                 source = read_document(file)
-                stored.append(Stored(rubric_of(source, schemas), source))
+                stored.append(Stored(rubric_of(source, schemas, accepted), source))
             except AuthoringError as error:
                 problems.extend(error.problems)
         try:

@@ -6,20 +6,20 @@ The static files are authoritative; a combined schema exists only at run time (r
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
-
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.exceptions import SchemaError
-from jsonschema.protocols import Validator
-from jsonschema.validators import extend
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import AuthoringError, Problem
+
+if TYPE_CHECKING:  # loaded at the first question: most documents were found in order before
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
 
 NAMES = ("rubric", "benchmark", "record", "validation", "quarantine")
 _BASE = {"$ref": "#/$defs/check_base"}
@@ -87,6 +87,9 @@ def _refuse_loose(kind: str, definition: Mapping[str, Any]) -> None:
     if _BASE not in parts or definition.get("unevaluatedProperties") is not False:
         hint = 'use allOf with {"$ref": "#/$defs/check_base"} and "unevaluatedProperties": false'
         raise _plugin_fault(where, "would accept unknown fields or lacks the shared ones", hint)
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
     try:
         Draft202012Validator.check_schema(dict(definition))
     except SchemaError as error:
@@ -103,10 +106,40 @@ def _plugin_fault(where: str, message: str, hint: str) -> AuthoringError:
     return AuthoringError(Problem(where, 0, "", message, hint))
 
 
-def _strict_pattern(_: Validator, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
-    """`$` means the very end, as in JSON Schema's own dialect; Python's lets a newline through."""
-    if isinstance(instance, str) and not _compiled(pattern).search(instance):
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+class Checker:
+    """What a schema refuses of a document. `pointer` names a definition of the schema to begin at
+    ("$defs/task"); empty for the whole."""
+
+    def __init__(self, schema: Mapping[str, Any], pointer: str = "") -> None:
+        self.schema = {"$defs": schema["$defs"], "$ref": f"#/{pointer}"} if pointer else schema
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the schema, sha256."""
+        return hashlib.sha256(json.dumps(self.schema, sort_keys=True).encode()).hexdigest()
+
+    def iter_errors(self, data: Any) -> Iterator[ValidationError]:
+        """Everything in `data` that the schema refuses."""
+        yield from self._validator.iter_errors(data)
+
+    @cached_property
+    def _validator(self) -> Validator:
+        built: Validator = _strict()(self.schema)
+        return built
+
+
+@cache
+def _strict() -> Any:
+    """Draft 2020-12 with patterns whose `$` means the very end, as in JSON Schema's own dialect; Python's
+    lets a newline through."""
+    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
+
+    def pattern(_: Validator, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
+        if isinstance(instance, str) and not _compiled(pattern).search(instance):
+            yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+    return extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
 
 
 @cache
@@ -114,34 +147,26 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"(?<!\\)\$(?=\||\)|\Z)", r"\\Z", pattern))
 
 
-_Validator: Any = extend(Draft202012Validator, {"pattern": _strict_pattern})  # type: ignore[no-untyped-call]
-
-
-def validator(schema: Mapping[str, Any], pointer: str = "") -> Validator:
-    """A validator for `schema`, or for the definition of it that `pointer` ("$defs/task") names."""
-    if pointer:
-        schema = {"$defs": schema["$defs"], "$ref": f"#/{pointer}"}
-    built: Validator = _Validator(schema)
-    return built
-
-
 @dataclass(frozen=True)
 class RubricSchema:
-    """A rubric schema made ready: one validator for the document, one for each kind (C-40)."""
+    """A rubric schema made ready: one checker for the document, one for each kind (C-40)."""
 
     schema: Mapping[str, Any]
-    document: Validator = field(repr=False)
-    kinds: Mapping[str, Validator] = field(repr=False)
+    whole: Checker = field(repr=False)
+    """For a document with its checks."""
+    document: Checker = field(repr=False)
+    """For a document but its checks."""
+    kinds: Mapping[str, Checker] = field(repr=False)
 
     @classmethod
     def of(cls, executor_schemas: Iterable[Definitions] = (), tools: Iterable[str] = ()) -> RubricSchema:
         """Core and plug-ins together; see `combined`."""
         schema = combined(executor_schemas, tools)
-        frame = copy.deepcopy(schema)
-        frame["properties"]["checks"]["items"] = {"type": "object"}
+        checks = {**schema["properties"]["checks"], "items": {"type": "object"}}
+        frame = {**schema, "properties": {**schema["properties"], "checks": checks}}
         names = [name for name in schema["$defs"] if name.startswith("check_") and name != "check_base"]
-        kinds = {name.removeprefix("check_"): validator(schema, f"$defs/{name}") for name in names}
-        return cls(schema, validator(frame), kinds)
+        kinds = {name.removeprefix("check_"): Checker(schema, f"$defs/{name}") for name in names}
+        return cls(schema, Checker(schema), Checker(frame), kinds)
 
 
 @cache
@@ -151,12 +176,12 @@ def core() -> RubricSchema:
 
 
 @cache
-def checker(name: str) -> Validator:
+def checker(name: str) -> Checker:
     """For a whole document of that name (see NAMES)."""
-    return validator(_read(name))
+    return Checker(_read(name))
 
 
 @cache
-def benchmark_checker(definition: str = "") -> Validator:
+def benchmark_checker(definition: str = "") -> Checker:
     """For a benchmark document, or for one definition of its schema ("task", "config")."""
-    return validator(_read("benchmark"), f"$defs/{definition}" if definition else "")
+    return Checker(_read("benchmark"), f"$defs/{definition}" if definition else "")

@@ -6,6 +6,7 @@ imports next to nothing, so that an interrupt finds `main` listening from the st
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -42,6 +43,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _run(arguments: list[str] | None) -> int:
+    gc.set_threshold(
+        50_000, 20, 100
+    )  # nearly all that is made at the start stays: looking for garbage is in vain
     _fill_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter is no reason to stop

@@ -39,23 +39,25 @@ def load(
     """Raises AuthoringError with every problem of the benchmark, its profiles and its rubrics together."""
     from orchestrator import graders
     from orchestrator.errors import AuthoringError
-    from orchestrator.loading import check_references, load_benchmark, load_config, load_quarantine
+    from orchestrator.loading import Accepted, check_references, load_benchmark, load_config, load_quarantine
     from orchestrator.plugins import Registry
     from orchestrator.rubrics import FOLDER, RubricStore
+    from sandboxes.home import home
 
     found = registry or Registry.load()
     place = find(path)
+    accepted = Accepted(home() / "accepted")
     folder = place if place.is_dir() else place.parent
     own = [folder / FOLDER] if (folder / FOLDER).is_dir() else []
     problems: list[Problem] = []
-    benchmark = _collecting(problems, lambda: load_benchmark(place))
-    profiles = _collecting(problems, lambda: load_config(config or folder))
+    benchmark = _collecting(problems, lambda: load_benchmark(place, accepted))
+    profiles = _collecting(problems, lambda: load_config(config or folder, accepted))
     tools = profiles.analyzers if profiles else {}
     registry = _collecting(problems, lambda: found.with_analyzers(tools)) or found
-    store = _collecting(problems, lambda: RubricStore.load([*own, *rubrics], schemas(registry)))
+    store = _collecting(problems, lambda: RubricStore.load([*own, *rubrics], schemas(registry), accepted))
     if benchmark is None or profiles is None or store is None:
         raise AuthoringError(problems)
-    apart = _collecting(problems, lambda: load_quarantine(benchmark)) or {}
+    apart = _collecting(problems, lambda: load_quarantine(benchmark, accepted)) or {}
     problems += check_references(benchmark, store, profiles, registry.analyzers)
     made = _collecting(problems, lambda: graders.make_all(benchmark, registry.graders, profiles)) or {}
     if problems:

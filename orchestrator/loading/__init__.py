@@ -1,5 +1,6 @@
 """Parse at the edge: from files that people write to frozen documents, or to every problem at once."""
 
+from orchestrator.loading.accepted import Accepted
 from orchestrator.loading.benchmark import benchmark_file, load_benchmark, load_task
 from orchestrator.loading.config import load_config
 from orchestrator.loading.lint import Findings, lint
@@ -10,6 +11,7 @@ from orchestrator.loading.rubric import dump_rubric, load_rubric, parse_rubric, 
 from orchestrator.loading.texts import parse_document, read_document
 
 __all__ = [
+    "Accepted",
     "Findings",
     "Located",
     "benchmark_file",

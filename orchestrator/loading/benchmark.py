@@ -9,8 +9,8 @@ from typing import Any
 
 from orchestrator.documents.benchmark import Benchmark, Task
 from orchestrator.errors import AuthoringError, Problem
+from orchestrator.loading.accepted import Accepted
 from orchestrator.loading.beside import file_problems
-from orchestrator.loading.explain import explain
 from orchestrator.loading.limits import limit_problems, parsed_limits
 from orchestrator.loading.located import Located, show_path
 from orchestrator.loading.located import Path as Where
@@ -27,16 +27,17 @@ NEED_ENVIRONMENT = (
 """Fields that say nothing without rooms (C-6)."""
 
 
-def load_benchmark(path: Path | str) -> Benchmark:
+def load_benchmark(path: Path | str, accepted: Accepted | None = None) -> Benchmark:
     """The benchmark in a folder, or in the file itself.
 
+    `accepted` remembers documents that were in order; None examines each anew.
     Sizes become bytes and times seconds; relative paths are checked to be there, below the folder.
     Raises AuthoringError with every problem of the document.
     """
     file = benchmark_file(Path(path))
     doc = read_document(file)
     root = file.parent.resolve()
-    problems = list(explain(benchmark_checker(), doc, doc.data))
+    problems = (accepted or Accepted()).problems(benchmark_checker(), doc)
     named = {p.path for p in problems}
     rows = list(_rows(doc))
     beyond = [
@@ -61,7 +62,7 @@ def load_task(path: Path | str) -> Task:
     The files it names are not looked for. Raises AuthoringError with every problem of the document.
     """
     doc = read_document(Path(path))
-    problems = list(explain(benchmark_checker("task"), doc, doc.data))
+    problems = Accepted().problems(benchmark_checker("task"), doc)
     found = doc.everything([*problems, *limit_problems(doc, (), doc.data)])
     if found:
         raise AuthoringError(found)

@@ -6,14 +6,15 @@ A schema may carry `x-say`: what a pattern or choice wants, in words.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-
-from jsonschema import ValidationError
-from jsonschema.protocols import Validator
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import Problem
 from orchestrator.loading.located import Located, Path, shorten
 from orchestrator.loading.words import did_you_mean, wrong_type, wrong_value
+from orchestrator.schemas import Checker
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 RESERVED = frozenset({"services", "steps", "secrets"})
 """Names kept for later: refused as such, not as typing errors."""
@@ -21,7 +22,7 @@ RENAMED = {("target_match", "source"): "reference_path"}
 """(kind, field) an older draft knew -> its name today (C-1)."""
 
 
-def explain(checker: Validator, doc: Located, data: Any, at: Path = ()) -> Iterator[Problem]:
+def explain(checker: Checker, doc: Located, data: Any, at: Path = ()) -> Iterator[Problem]:
     """Every way in which `data`, which stands at `at` in `doc`, does not satisfy the checker's schema."""
     teller = _Teller(checker.schema, doc, at)
     for error in checker.iter_errors(data):

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.documents.benchmark import Benchmark
 from orchestrator.errors import AuthoringError, Problem
-from orchestrator.loading.explain import explain
+from orchestrator.loading.accepted import Accepted
 from orchestrator.loading.located import Located
 from orchestrator.loading.texts import read_document
 from orchestrator.loading.words import did_you_mean
@@ -16,7 +16,7 @@ from orchestrator.schemas import checker
 FILE_NAME = "quarantine.yaml"
 
 
-def load_quarantine(benchmark: Benchmark) -> dict[str, str]:
+def load_quarantine(benchmark: Benchmark, accepted: Accepted | None = None) -> dict[str, str]:
     """Why, as "<verdict>: <why>", by task; empty when there is no such file.
 
     Raises AuthoringError with every problem, a task that the benchmark does not have among them.
@@ -25,7 +25,7 @@ def load_quarantine(benchmark: Benchmark) -> dict[str, str]:
     if not file.exists():
         return {}
     doc = read_document(file)
-    problems = list(explain(checker("quarantine"), doc, doc.data))
+    problems = (accepted or Accepted()).problems(checker("quarantine"), doc)
     rows = _rows(doc.data)
     problems += _unknown(doc, rows, benchmark)
     found = doc.everything(problems)

@@ -11,6 +11,7 @@ import yaml
 
 from orchestrator.documents.rubric import Rubric
 from orchestrator.errors import AuthoringError, Problem
+from orchestrator.loading.accepted import Accepted
 from orchestrator.loading.explain import explain, missing_kind, unknown_kind
 from orchestrator.loading.lint import unknown_weights
 from orchestrator.loading.located import Located
@@ -49,10 +50,16 @@ def parse_rubric(text: str | bytes, name: str = "rubric", schemas: RubricSchema 
     return rubric_of(parse_document(text, name), schemas)
 
 
-def rubric_of(doc: Located, schemas: RubricSchema | None = None) -> Rubric:
-    """The rubric in a document already read. Otherwise as `load_rubric`."""
+def rubric_of(doc: Located, schemas: RubricSchema | None = None, accepted: Accepted | None = None) -> Rubric:
+    """The rubric in a document already read; `accepted` remembers those that were in order. Otherwise as
+    `load_rubric`."""
     schemas = schemas or core()
-    found = doc.everything(_problems(doc, schemas))
+    accepted = accepted or Accepted()
+    known = accepted.knows(schemas.whole, doc)
+    refused = [] if known else list(_refused(doc, schemas))
+    if not known and not refused:
+        accepted.remember(schemas.whole, doc)
+    found = doc.everything([*refused, *_double_ids(doc)])
     if found:
         raise AuthoringError(doc.everything([*found, *_dangling_weights(doc)]))
     return Rubric.model_validate(doc.data)
@@ -71,11 +78,10 @@ def dump_rubric(rubric: Rubric) -> str:
     return written
 
 
-def _problems(doc: Located, schemas: RubricSchema) -> Iterator[Problem]:
+def _refused(doc: Located, schemas: RubricSchema) -> Iterator[Problem]:
     yield from explain(schemas.document, doc, doc.data)
     for number, check in _checks(doc):
         yield from _check_problems(doc, schemas, number, check)
-    yield from _double_ids(doc)
 
 
 def _checks(doc: Located) -> Iterator[tuple[int, dict[str, Any]]]:
