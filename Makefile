@@ -5,6 +5,9 @@ SHELL := /bin/sh
 
 PYTHON ?= python3
 SANDBOX ?=
+MINUTES ?= 10
+ATONCE ?= 1
+TARGETS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 CODE := orchestrator sandboxes tests bench
@@ -46,6 +49,10 @@ bench: $(VENV)/.developing ## measure the cost over bare containers, the start-u
 	@$(BIN)/python bench/rubrics.py
 	@.ci/with-engines $(BIN)/python bench/floor.py
 
+.PHONY: fuzz
+fuzz: $(VENV)/.fuzzing ## feed rubrics, patterns, chrF and the combiner for MINUTES each (default 10)
+	@$(BIN)/python tests/fuzz/drive.py --minutes $(MINUTES) --at-once $(ATONCE) $(TARGETS)
+
 .PHONY: clean
 clean: ## remove what the targets above made here (not your runs, not the cache)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -63,4 +70,8 @@ $(VENV)/.installed: pyproject.toml .ci/machine
 $(VENV)/.developing: $(VENV)/.installed
 	@echo "installing the tools of developers ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.fuzzing: $(VENV)/.developing
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
 	@touch $@

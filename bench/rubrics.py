@@ -2,8 +2,8 @@
 
     python bench/rubrics.py [--seconds 1]
 
-Every figure is CPU time of one process, so a busy machine changes little. Responses differ from each other, as
-in a run. What misses its bound is told, and the exit code is 1 then.
+Every figure is CPU time of one process, so a busy machine changes little. Responses differ, as in a run. What
+misses its bound is told, and the exit code is 1 then.
 """
 
 from __future__ import annotations
