@@ -140,6 +140,8 @@ class _Frame:
     duplicate: bool = False
     merging: bool = False
     as_key: bool = False
+    columns: dict[str, int] = field(default_factory=dict)
+    """Where in its line each key begins, for keys that share a line."""
     merged: list[tuple[dict[str, Any], Mark]] = field(default_factory=list)
 
 
@@ -181,10 +183,10 @@ class Builder:
         if not frame.as_key:
             self._add(frame.value, frame.mark, frame.size, frame.anchor)
 
-    def scalar(self, scalar: Scalar, line: int, anchor: str | None = None) -> None:
-        """A scalar: a key where a mapping waits for one, a value otherwise."""
+    def scalar(self, scalar: Scalar, line: int, anchor: str | None = None, column: int = 0) -> None:
+        """A scalar: a key where a mapping waits for one, a value otherwise. Lines and columns count from 1."""
         if self._expects_key():
-            self._set_key(scalar, line)
+            self._set_key(scalar, line, column)
             if anchor is not None:
                 self._anchors[anchor] = (scalar.value, line, 1)
             return
@@ -233,21 +235,24 @@ class Builder:
             bool(self._frames) and isinstance(self._frames[-1].value, dict) and self._frames[-1].key is None
         )
 
-    def _set_key(self, scalar: Scalar, line: int) -> None:
+    def _set_key(self, scalar: Scalar, line: int, column: int = 0) -> None:
         frame = self._frames[-1]
         key = scalar.value if scalar.written is None else scalar.written
         frame.key = key
         frame.merging = scalar.merge
         frame.duplicate = key in frame.value and not scalar.merge
         if frame.duplicate:
-            first = frame.mark.keys.get(key, line)
-            message = f'key "{shorten(key)}" is given twice, on line {first} and on line {line}'
-            self._fault(line, message, "keep one of them")
+            first, where = frame.mark.keys.get(key, line), frame.columns.get(key, column)
+            places = f"on line {first} and on line {line}"
+            if first == line and where != column:
+                places = f"on line {line} in columns {where} and {column}"
+            self._fault(line, f'key "{shorten(key)}" is given twice, {places}', "keep one of them")
         elif scalar.written is not None:
             message = f"the key {shorten(key)} is not text to YAML"
             self._fault(line, message, f'quote it: "{shorten(key)}"')
         if not frame.duplicate and not frame.merging:
             frame.mark.keys[key] = line
+            frame.columns[key] = column
 
     def _add(self, value: Any, mark: Mark | int, size: int, anchor: str | None) -> None:
         if anchor is not None:

@@ -95,7 +95,8 @@ def _read_yaml(text: str, name: str) -> Located:
         for event in yaml.parse(text, Loader=_Loader):
             line = event.start_mark.line + 1 if event.start_mark else 0
             if isinstance(event, yaml.ScalarEvent):
-                builder.scalar(_yaml_scalar(event, name, line), line, event.anchor)
+                column = event.start_mark.column + 1 if event.start_mark else 0
+                builder.scalar(_yaml_scalar(event, name, line), line, event.anchor, column)
             elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
                 _refuse_tag(event.tag, name, line)
                 kind: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
@@ -193,13 +194,13 @@ def _read_json(text: str, name: str) -> Located:
     except RecursionError:
         raise _fault(name, 0, "nested too deep", "flatten it") from None
     builder = Builder(name)
-    for line, kind, token in _json_tokens(text):
+    for line, column, kind, token in _json_tokens(text):
         if token in ("{", "["):
             builder.open({} if token == "{" else [], line)
         elif token in ("}", "]"):
             builder.close()
         elif kind == "text":
-            builder.scalar(_json_text(token), line)
+            builder.scalar(_json_text(token), line, column=column)
         elif kind == "number":
             builder.scalar(_number(token), line)
         elif kind == "word":
@@ -207,13 +208,15 @@ def _read_json(text: str, name: str) -> Located:
     return builder.done()
 
 
-def _json_tokens(text: str) -> Iterator[tuple[int, str, str]]:
-    line, seen, position = 1, 0, 0
+def _json_tokens(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """(line, column, kind, token) of each; the first line and column are 1."""
+    line, begun, seen, position = 1, 0, 0, 0
     while match := _JSON_TOKEN.match(text, position):
         start = match.start(match.lastgroup or 0)
-        line += text.count("\n", seen, start)
+        if breaks := text.count("\n", seen, start):
+            line, begun = line + breaks, text.rfind("\n", seen, start) + 1
         seen, position = start, match.end()
-        yield line, str(match.lastgroup), match[str(match.lastgroup)]
+        yield line, start - begun + 1, str(match.lastgroup), match[str(match.lastgroup)]
 
 
 def _json_text(token: str) -> Scalar:

@@ -103,6 +103,15 @@ def test_json_is_read_with_lines_and_double_keys_are_refused_with_both_places() 
     assert "rubric.json:2: checks: the list is empty" in message
 
 
+@pytest.mark.parametrize("name", ["rubric.json", "rubric.yaml"])
+def test_double_keys_on_one_line_are_told_apart_by_their_columns(name: str) -> None:
+    text = '{"id": "plain",\n  "metadata": {"b": 1, "b": 2}, "version": "1.0"}'
+
+    message = refused(text, name)
+
+    assert f'{name}:2: metadata.b: key "b" is given twice, on line 2 in columns 16 and 24' in message
+
+
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
 def test_json_numbers_that_are_not_finite_are_refused(number: str) -> None:
     document = json.loads(json.dumps(_plain_data()))
