@@ -20,6 +20,8 @@ COMMANDS = (
     *("shell", "init", "doctor", "reap", "schema"),
 )
 """In the order of the help page. Each is a module of this package with NAME, SUMMARY and command."""
+GROUPS = ("rubric", "runs")
+"""The same for commands with sub-commands: each is a package with NAME, SUMMARY and group."""
 EPILOG = (
     "Begin with `proctor demo`, then `proctor init my-benchmark`. Exit codes: 0 passed, 1 failed, "
     "2 a document to mend, 3 the machine, 4 a fault of proctor, 130 interrupted."
@@ -36,7 +38,9 @@ def build() -> typer.Typer:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script: run one command and exit with its code."""
     try:
-        sys.exit(_run(arguments))
+        code = _run(arguments)
+        gc.freeze()  # the end of the process tidies up; Python need not look for garbage first
+        sys.exit(code)
     except KeyboardInterrupt:  # while the first modules were imported: later ones are told by `ending`
         os.write(2, b"proctor: interrupted\n")
         os._exit(130)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli import COMMANDS, EPILOG
+from orchestrator.cli import COMMANDS, EPILOG, GROUPS
 
 
 def build() -> typer.Typer:
@@ -26,8 +26,9 @@ def build() -> typer.Typer:
     for name in COMMANDS:
         module = import_module(f"orchestrator.cli.{name}")
         app.command(module.NAME, short_help=module.SUMMARY)(module.command)
-    rubric = import_module("orchestrator.cli.rubric")
-    app.add_typer(rubric.group(), name=rubric.NAME, short_help=rubric.SUMMARY)
+    for name in GROUPS:
+        module = import_module(f"orchestrator.cli.{name}")
+        app.add_typer(module.group(), name=module.NAME, short_help=module.SUMMARY)
     return app
 
 

@@ -25,8 +25,8 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def ids(index: Index, wanted: RunFilter = RunFilter()) -> list[str]:
-    return [row.run_id for row in index.runs(wanted).rows]
+def ids(index: Index, wanted: RunFilter | None = None) -> list[str]:
+    return [row.run_id for row in index.runs(wanted or RunFilter()).rows]
 
 
 def test_it_follows_the_folders_as_they_come_change_and_go(root: Path, make_run: MakeRun) -> None:
