@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from orchestrator.testreports.cargo_report import CargoReporter
+from orchestrator.testreports.ctrf_report import CtrfReporter
+from orchestrator.testreports.go_report import GoReporter
+from orchestrator.testreports.javascript_report import JestReporter, MochaReporter, VitestReporter
 from orchestrator.testreports.junit_report import JUnitReporter
+from orchestrator.testreports.nextest_report import NextestReporter
 from orchestrator.testreports.node_report import NodeReporter, TapeReporter
 from orchestrator.testreports.phpunit_report import PhpunitReporter
 from orchestrator.testreports.pytest_report import PytestReporter
@@ -14,7 +19,13 @@ from orchestrator.testreports.unity_report import UnityReporter
 __all__ = [
     "FAILING",
     "PASSING",
+    "CargoReporter",
+    "CtrfReporter",
+    "GoReporter",
     "JUnitReporter",
+    "JestReporter",
+    "MochaReporter",
+    "NextestReporter",
     "NodeReporter",
     "PhpunitReporter",
     "PytestReporter",
@@ -25,6 +36,7 @@ __all__ = [
     "TestReport",
     "UnittestReporter",
     "UnityReporter",
+    "VitestReporter",
     "built_in",
 ]
 
@@ -32,5 +44,7 @@ __all__ = [
 def built_in() -> tuple[Reporter, ...]:
     """The readers that ship, in the order they are asked whether they recognise a command."""
     python = (PytestReporter(), UnittestReporter())
-    node = (NodeReporter(), TapeReporter())
-    return (*python, *node, PhpunitReporter(), TapReporter(), UnityReporter(), JUnitReporter())
+    node = (NodeReporter(), TapeReporter(), JestReporter(), VitestReporter(), MochaReporter())
+    others = (PhpunitReporter(), GoReporter(), NextestReporter(), CargoReporter())
+    named = (TapReporter(), UnityReporter(), JUnitReporter(), CtrfReporter())
+    return (*python, *node, *others, *named)

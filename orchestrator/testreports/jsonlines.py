@@ -9,12 +9,12 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from orchestrator.contract import StepResult
+from orchestrator.contract import Key, Step, StepResult
 from orchestrator.testreports.report import ReportEnd, Status, TestReport, once
 from sandboxes.spec import Entry, Layer
 
@@ -152,8 +152,9 @@ _CLASSES = {
 
 def _sections(data: bytes, nonce: str) -> list[_Section]:
     found: dict[str, _Section] = {}
-    macs: dict[str, hmac.HMAC] = {}
+    macs: dict[str, dict[str, hmac.HMAC]] = {}
     *lines, cut = data.split(b"\n")
+    keys = _keys_of(lines, nonce)
     for number, line in enumerate(lines, 1):
         try:
             facts = json.loads(line)
@@ -161,21 +162,46 @@ def _sections(data: bytes, nonce: str) -> list[_Section]:
             if kind == "begin":
                 if run in found:
                     raise _Unreadable(f"line {number}: a second begin of one run")
-                found[run], macs[run] = _Section(str(facts["tool"])), _mac(nonce)
+                found[run], macs[run] = _Section(str(facts["tool"])), {key: _mac(key) for key in keys}
             section = found[run]
             if section.ended:
                 raise _Unreadable(f"line {number}: more after the end of its run")
-            _take(section, kind, facts, macs[run])
+            if kind == "end":
+                keys.remove(_signing(str(facts["digest"]), macs[run], keys))
+            _take(section, kind, facts)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
             raise _Unreadable(f"line {number} is not one of ours ({type(problem).__name__})") from None
-        macs[run].update(line + b"\n")
+        for mac in macs[run].values():
+            mac.update(line + b"\n")
         section.lines += 1
     if cut and all(section.ended for section in found.values()):
         raise _Unreadable("more after the end of the report")
     return list(found.values())
 
 
-def _take(section: _Section, kind: str, facts: Mapping[str, Any], mac: hmac.HMAC) -> None:
+def _keys_of(lines: Iterable[bytes], first: str) -> list[str]:
+    """One key for each run of a test runner that began, in the order they were taken: none may be left out,
+    since who runs in one process may know the keys of those after it."""
+    found = [first]
+    begun = sum(b'"kind": "begin"' in line or b'"kind":"begin"' in line for line in lines)
+    while len(found) < min(begun, _MOST_RUNS):
+        found.append(next_key(found[-1]))
+    return found
+
+
+_MOST_RUNS = 200
+"""Runs of a test runner in one command that can be told apart."""
+
+
+def _signing(digest: str, macs: Mapping[str, hmac.HMAC], left: Iterable[str]) -> str:
+    """The key under which a section's digest fits its lines; each is used once."""
+    for key in left:
+        if hmac.compare_digest(digest, macs[key].hexdigest()):
+            return key
+    raise _Unreadable("the report's digest does not fit its lines: it was changed or forged")
+
+
+def _take(section: _Section, kind: str, facts: Mapping[str, Any]) -> None:
     """Add one line to its section."""
     if kind == "test":
         phases = [(str(w), str(o), None if x is None else str(x)) for w, o, x in facts["phases"]]
@@ -187,8 +213,6 @@ def _take(section: _Section, kind: str, facts: Mapping[str, Any], mac: hmac.HMAC
     elif kind in ("changed", "hook"):
         (section.changed if kind == "changed" else section.hooks).append(str(facts["what"]))
     elif kind == "end":
-        if not hmac.compare_digest(str(facts["digest"]), mac.hexdigest()):
-            raise _Unreadable("the report's digest does not fit its lines: it was changed or forged")
         if facts["lines"] != section.lines or facts["ran"] != len({i for i, _ in section.tests}):
             raise _Unreadable("the report's own counts do not fit its lines")
         section.ended = True
@@ -231,6 +255,38 @@ def fresh_name(token: str) -> str:
 
 def nonce(token: str) -> str:
     return hashlib.sha256(b"nonce " + token.encode()).hexdigest()
+
+
+def key_path(token: str) -> str:
+    """Where the key lies until the test runner takes it."""
+    return f"/tmp/proctor-{fresh_name(token)}/key"
+
+
+def next_key(key: str) -> str:
+    """The key of the command's next run of a test runner. Who knows it does not know the one before.
+
+    >>> next_key("a") == next_key("b")
+    False
+    """
+    return hashlib.sha256(b"next " + key.encode()).hexdigest()
+
+
+def nonces(token: str, number: int = 8) -> tuple[str, ...]:
+    """The keys of a command's first runs of a test runner."""
+    found = [nonce(token)]
+    while len(found) < number:
+        found.append(next_key(found[-1]))
+    return tuple(found)
+
+
+def keys_in_files(step: Step, token: str) -> Step:
+    """The step with its key out of the environment."""
+    keys = {
+        name: Key(key_path(token), word)
+        for name, word in step.command.env.items()
+        if name.startswith("PROCTOR_") and name.endswith("_NONCE")
+    }
+    return replace(step, keys=keys) if keys else step
 
 
 def _files(folder: Traversable, prefix: str) -> Iterator[Entry]:

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from orchestrator.contract import Step, StepResult
 from orchestrator.testreports import junit
-from orchestrator.testreports.jsonlines import fresh_name
+from orchestrator.testreports.file_report import FileReporter
 from orchestrator.testreports.report import TestReport, once
-from sandboxes.spec import Command
 
 
-class JUnitReporter:
+class JUnitReporter(FileReporter):
     """Ids are `classname::name`. Only used where a check says `report: junit`."""
 
     name = "junit"
-    names_tests = True
+    suffix = "xml"
+    what = "JUnit"
 
-    def recognises(self, command: str) -> bool:
-        return False
-
-    def step(self, command: str, env: Mapping[str, str], token: str) -> Step:
-        path = _path(token)
-        return Step(Command(command, env={"PROCTOR_REPORT": path}), reads=(path,))
-
-    def read(self, result: StepResult, token: str) -> TestReport:
-        path = _path(token)
-        if path in result.unread:
-            return TestReport("report_unreadable", problems=(f"the report is {result.unread[path]}",))
-        data = result.files.get(path)
-        if data is None:
-            hint = "the command must write its JUnit report to $PROCTOR_REPORT"
-            return TestReport("report_missing", problems=(f"the test runner left no report; {hint}",))
+    def parse(self, data: bytes) -> TestReport:
         return read_junit(data)
 
 
@@ -42,7 +25,3 @@ def read_junit(data: bytes) -> TestReport:
     except junit.JUnitTrouble as trouble:
         return TestReport("report_unreadable", problems=(str(trouble),), tool="JUnit XML")
     return TestReport("graded" if statuses else "nothing_ran", statuses, doubled=doubled, tool="JUnit XML")
-
-
-def _path(token: str) -> str:
-    return f"/tmp/proctor-{fresh_name(token)}.xml"

@@ -11,19 +11,19 @@ What this stops: a planted or edited report file, one left from another run, a r
 A runner that was patched from inside is told by `proctor_watch`.
 
 What it cannot stop: the candidate's code runs in this very process. Code that a test imports can walk the
-heap to the recorder, or compare as equal with whatever a test expects; it can also read the nonce from the
-environment of a parent shell in /proc. Those attacks need the judge to ask questions whose answer the
-candidate does not know, which is not this file's work.
+heap to the recorder. The key itself is no longer to be found when that code begins: it came in a file that
+the recorder has written over by then.
 """
 
 # Runs under the candidate's own Python, down to 3.6: no annotations, no pathlib.
 # mypy: ignore-errors
-# ruff: noqa: PTH103, PTH120
+# ruff: noqa: PTH103, PTH108, PTH120, PTH123
 
 import hashlib
 import hmac
 import json
 import os
+import time
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
 
@@ -32,7 +32,29 @@ def take(runner):
     """(path, nonce) from the environment, which no longer holds them afterwards: this process reports, its
     children do not. Empty words when nobody asked."""
     path = os.environ.pop("PROCTOR_%s_REPORT" % runner, "")  # noqa: UP031
-    return path, os.environ.pop("PROCTOR_%s_NONCE" % runner, "")  # noqa: UP031
+    nonce = os.environ.pop("PROCTOR_%s_NONCE" % runner, "")  # noqa: UP031
+    return path, _claimed(nonce[1:]) if nonce.startswith("@") else nonce
+
+
+def _claimed(path):
+    """The key in a file, which holds the next run's key afterwards: nobody can make this one out of it."""
+    lock = path + ".lock"
+    for _ in range(400):
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            break
+        except FileExistsError:
+            time.sleep(0.005)
+    try:
+        with open(path, "r+") as file:
+            key = file.read()
+            file.seek(0)
+            file.write(hashlib.sha256(b"next " + key.encode()).hexdigest())
+        return key
+    except OSError:
+        return ""
+    finally:
+        os.unlink(lock)
 
 
 def looking(section, watch):

@@ -11,9 +11,32 @@ const process = require("node:process");
 /** The path and nonce of `runner`, which the environment no longer holds afterwards; null when nobody asked. */
 function asked(runner) {
   const names = [`PROCTOR_${runner}_REPORT`, `PROCTOR_${runner}_NONCE`];
-  const [file, nonce] = names.map((name) => process.env[name]);
+  const [file, word] = names.map((name) => process.env[name]);
   for (const name of names) delete process.env[name];
+  const nonce = word?.startsWith("@") ? claimed(word.slice(1)) : word;
   return file && nonce ? { file, nonce } : null;
+}
+
+/** The key in a file, which holds the next run's key afterwards: nobody can make this one out of it. */
+function claimed(file) {
+  const lock = `${file}.lock`;
+  for (let i = 0; i < 400; i++) {
+    try {
+      fs.closeSync(fs.openSync(lock, "wx", 0o600));
+      break;
+    } catch {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+  try {
+    const key = fs.readFileSync(file, "utf8");
+    fs.writeFileSync(file, crypto.createHash("sha256").update(`next ${key}`).digest("hex"));
+    return key;
+  } catch {
+    return null;
+  } finally {
+    fs.rmSync(lock, { force: true });
+  }
 }
 
 class Section {
@@ -39,8 +62,13 @@ class Section {
 
   /** A test's outcome (passed, failed, skipped); `expected` says why it was expected to fail, or is null. */
   test(id, outcome, expected = null) {
+    this.phases(id, [["call", outcome, expected]]);
+  }
+
+  /** A test in several phases: [setup|call|teardown, outcome, expected] each. */
+  phases(id, phases) {
     this.#finished.add(id);
-    this.write({ kind: "test", id, phases: [["call", outcome, expected]] });
+    this.write({ kind: "test", id, phases });
   }
 
   /** `collected` is every id that should have run. */

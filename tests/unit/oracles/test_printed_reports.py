@@ -205,7 +205,8 @@ def test_a_report_nobody_knows_is_the_authors_mistake(run_check: Callable[..., A
     outcome = run_check(CommandExecutor(), check)
 
     assert not outcome.passed
-    assert "it must be one of junit, node, phpunit, pytest, tap, tape, unittest, unity" in outcome.reason
+    known = "cargo, ctrf, go, jest, junit, mocha, nextest, node, phpunit, pytest, tap, tape, unittest, unity"
+    assert f"it must be one of {known}, vitest" in outcome.reason
 
 
 @pytest.mark.parametrize(
