@@ -72,6 +72,8 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         ],
         "skipped": [{"id": o.check_id, "kind": o.kind, "reason": o.reason} for o in verdict.skipped],
         "warnings": list(verdict.warnings),
+        "route": verdict.route,
+        "executors": verdict.executors,
     }
 
 

@@ -228,6 +228,7 @@ def _verdict(verdict: Verdict) -> VerdictRecord:
         skipped=tuple(_outcome(o) for o in verdict.skipped),
         warnings=verdict.warnings,
         executors=verdict.executors,
+        route=verdict.route,
     )
 
 

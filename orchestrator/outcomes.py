@@ -11,6 +11,9 @@ Status = Literal["passed", "failed", "skipped", "error"]
 """passed, failed (candidate's or author's fault), skipped (non-executable), error (infrastructure)."""
 
 
+Route = Literal["accept", "review"]
+
+
 @dataclass(frozen=True)
 class CheckOutcome:
     """One check's result (rules 141 to 147).
@@ -96,6 +99,14 @@ class Verdict:
     @property
     def errored(self) -> bool:
         return any(o.status == "error" for o in self.outcomes)
+
+    @property
+    def route(self) -> Route | None:
+        """Where the response goes by this verdict (rule 223): what did not clearly pass is for review, and what
+        could not be judged for trouble of the machine goes nowhere."""
+        if self.errored:
+            return None
+        return "accept" if self.passed else "review"
 
     @property
     def suggestions(self) -> tuple[str, ...]:

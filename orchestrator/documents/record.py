@@ -92,6 +92,9 @@ class VerdictRecord(_Record):
     skipped: tuple[OutcomeRecord, ...] = ()
     warnings: tuple[str, ...] = ()
     executors: str = "all"
+    route: Literal["accept", "review"] | None = None
+    """Where the response goes by this verdict: review unless it passed; null when there is none to go by, and in
+    records of older versions."""
 
 
 class GradeRecord(_Record):

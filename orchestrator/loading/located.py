@@ -184,7 +184,7 @@ class Builder:
             self._add(frame.value, frame.mark, frame.size, frame.anchor)
 
     def scalar(self, scalar: Scalar, line: int, anchor: str | None = None, column: int = 0) -> None:
-        """A scalar: a key where a mapping waits for one, a value otherwise. Lines and columns count from 1."""
+        """A scalar: a key where a mapping waits for one, a value otherwise. `column` counts from 1."""
         if self._expects_key():
             self._set_key(scalar, line, column)
             if anchor is not None:

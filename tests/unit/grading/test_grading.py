@@ -352,7 +352,9 @@ def test_the_json_of_a_verdict_has_exactly_the_agreed_shape(rubric: Any, grade: 
 
     shown = json.loads(json.dumps(verdict_json(verdict), allow_nan=False))
 
-    assert list(shown) == ["rubric", "score", "passed", "reason", "outcomes", "skipped", "warnings"]
+    assert list(shown) == [
+        *("rubric", "score", "passed", "reason", "outcomes", "skipped", "warnings", "route", "executors")
+    ]
     assert shown["rubric"] == "rubric/r@1.0"
     assert shown["outcomes"] == [
         {"id": "s", "kind": "must_contain_any", "score": 1.0, "passed": True, "reason": 'contains "sorry"'}
@@ -365,6 +367,17 @@ def test_an_errored_check_is_null_in_the_json_and_never_a_zero(rubric: Any, grad
 
     assert (shown["score"], shown["passed"]) == (None, None)
     assert (shown["outcomes"][0]["score"], shown["outcomes"][0]["passed"]) == (None, None)
+
+
+def test_only_what_clearly_passed_is_accepted_and_what_was_not_judged_goes_nowhere(
+    rubric: Any, grade: Any, stub: Any
+) -> None:
+    broken = (stub("probe", EngineGone("x")),)
+
+    assert grade(rubric(SORRY), "sorry").route == "accept"
+    assert grade(rubric(SORRY), "no").route == "review"
+    assert grade(rubric({"kind": "llm_judge"})).route == "review"
+    assert verdict_json(grade(rubric(PROBE), executors=broken))["route"] is None
 
 
 def test_a_bad_rule_does_not_stop_the_others(rubric: Any, grade: Any) -> None:
