@@ -36,6 +36,8 @@ class CheckRate:
     passed: int
     executed: int
     mean: float
+    histogram: tuple[int, ...] = ()
+    """Of its scores, as in `Sample`."""
 
     @property
     def rate(self) -> float:
@@ -73,10 +75,7 @@ class Sample:
     @property
     def histogram(self) -> tuple[int, ...]:
         """Ten counts: scores from 0 to below 0.1, ..., from 0.9 to 1."""
-        bins = [0] * 10
-        for score in self.scores:
-            bins[min(9, int(score * 10 + 1e-9))] += 1
-        return tuple(bins)
+        return _histogram(self.scores)
 
 
 @dataclass(frozen=True)
@@ -141,11 +140,11 @@ def drift(
 ) -> tuple[str, ...]:
     """What moved between two versions of a rubric, one sentence each; nothing when nothing did.
 
-    Weights and scoring need both documents; pass rates need both samples.
+    Weights, scoring and what checks ask need both documents; pass rates need both samples.
     """
     found = []
     if old_rubric and new_rubric:
-        found += _scoring_drift(old_rubric, new_rubric)
+        found += _document_drift(old_rubric, new_rubric)
     before, after = {c.name: c for c in old.checks}, {c.name: c for c in new.checks}
     for name in before.keys() & after.keys():
         if moved := _rate_drift(before[name], after[name]):
@@ -157,6 +156,20 @@ def drift(
         )
         found += [moved] if (moved := _rate_drift(*whole)) else []
     return tuple(sorted(found))
+
+
+def rewritten(kept: Sequence[tuple[str, Rubric]]) -> tuple[str, ...]:
+    """Where runs applied different texts under one ref, what differs; `kept` has them by run, newest last.
+
+    The scores of such runs are not of one kind, though their version says so (rule 192).
+    """
+    found = []
+    for run, rubric in kept[:-1]:
+        last, newest = kept[-1]
+        if moved := _document_drift(rubric, newest):
+            told = f"{run} and {last} applied different texts of {newest.ref}: {'; '.join(moved)}"
+            found.append(f"{told}; a changed rubric needs a version of its own")
+    return tuple(found)
 
 
 def shares(rubric: Rubric) -> dict[str, float]:
@@ -192,8 +205,34 @@ def _counts(agent: str, agents: Collection[str]) -> bool:
 
 
 def _rate(name: str, results: Sequence[tuple[bool, float]]) -> CheckRate:
-    mean = math.fsum(score for _, score in results) / len(results)
-    return CheckRate(name, sum(ok for ok, _ in results), len(results), mean)
+    scores = [score for _, score in results]
+    passed = sum(ok for ok, _ in results)
+    return CheckRate(name, passed, len(results), math.fsum(scores) / len(results), _histogram(scores))
+
+
+def _histogram(scores: Iterable[float]) -> tuple[int, ...]:
+    bins = [0] * 10
+    for score in scores:
+        bins[min(9, int(score * 10 + 1e-9))] += 1
+    return tuple(bins)
+
+
+def _document_drift(old: Rubric, new: Rubric) -> list[str]:
+    """What may move scores: the rule that combines, the weights, and what checks ask."""
+    found = _scoring_drift(old, new)
+    before, after = _asked(old), _asked(new)
+    same = before.keys() & after.keys()
+    found += [f"{name} asks something else" for name in same if before[name] != after[name]]
+    return sorted(found)
+
+
+def _asked(rubric: Rubric) -> dict[str, dict[str, object]]:
+    """Each check without the words that are for readers, by id or by place."""
+    silent = ("description", "metadata")
+    return {
+        str(check.get("id") or f"checks[{number}]"): {k: v for k, v in check.items() if k not in silent}
+        for number, check in enumerate(rubric.checks)
+    }
 
 
 def _scoring_drift(old: Rubric, new: Rubric) -> list[str]:

@@ -14,18 +14,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from orchestrator import applied
 from orchestrator.agents import Agent
 from orchestrator.documents.benchmark import Benchmark, Config, GitSource, PathSource, Task
-from orchestrator.documents.rubric import Rubric
-
-Resolve = Callable[[str], Rubric | None]
-"""A rubric ref -> the rubric, or None when it names nothing."""
 
 
 def of(
     benchmark: Benchmark,
     agents: Mapping[str, Agent],
-    resolve: Resolve,
+    resolve: applied.Resolve,
     *,
     version: str,
     config: Config | None = None,
@@ -120,28 +117,15 @@ def _content(entry: Path, mode: int) -> bytes:
     return entry.read_bytes() if stat.S_ISREG(mode) else b""
 
 
-def _rubrics(ref: str | None, resolve: Resolve) -> dict[str, Any]:
+def _rubrics(ref: str | None, resolve: applied.Resolve) -> dict[str, Any]:
     """A rubric and all that its checks refer to, by ref."""
-    found: dict[str, Any] = {}
-    waiting = [ref] if ref else []
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        rubric = resolve(name)
-        found[name] = None if rubric is None else rubric.model_dump(mode="json")
-        if rubric is not None:
-            waiting += (v for check in rubric.checks for v in check.values() if _is_ref(v))
-    return found
+    found = applied.reached(ref, resolve) if ref else {}
+    return {name: rubric and rubric.model_dump(mode="json") for name, rubric in found.items()}
 
 
 def _names_schemas(rubric: Mapping[str, Any] | None) -> bool:
     """Whether a check of it reads a file of the benchmark's `schemas`."""
     return rubric is not None and any("schema_ref" in check for check in rubric["checks"])
-
-
-def _is_ref(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith("rubric/")
 
 
 def _json(value: Any) -> str:

@@ -92,7 +92,7 @@ def carry_out(wish: Wish, trials: Trials = ordinary) -> Result:
     Raises AuthoringError before anything is started, sandboxes.errors.EngineGone when no room can be
     opened here, orchestrator.journal.JournalFailed when records can no longer be kept.
     """
-    from orchestrator import graders
+    from orchestrator import applied, graders
     from orchestrator.cli.live import shown
     from orchestrator.report import summarise
     from orchestrator.store import new_run_id
@@ -108,6 +108,7 @@ def carry_out(wish: Wish, trials: Trials = ordinary) -> Result:
             _store(wish, given, plan, provider, run_id) as store,
             shown(title, len(plan.trials), quiet=wish.quiet) as progress,
         ):
+            applied.keep(store.path, _refs(given, plan), given.rubrics.resolve)
             summary = _execute(wish, given, agents, plan, provider, store, progress, trials)
         return Result(store.path, summarise(store.records(), plan), summary, provider.name)
 
@@ -154,6 +155,12 @@ def _execute(
         listener=progress,
         on_stop=[stop for g in given.graders.values() if (stop := getattr(g, "abandon", None))],
     )
+
+
+def _refs(given: Given, plan: Plan) -> set[str | None]:
+    """The rubrics that the planned tasks name."""
+    planned = {job.task for job in plan.trials}
+    return {task.rubric_ref for task in given.benchmark.tasks if task.id in planned}
 
 
 def _kept_apart(attempt: Attempt, quarantine: Mapping[str, str]) -> Attempt:

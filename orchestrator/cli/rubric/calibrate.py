@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from orchestrator.calibrate import Proposal, Sample
     from orchestrator.documents.record import TrialRecord
     from orchestrator.documents.rubric import Rubric
+    from orchestrator.store import RunFolder
 
 NAME = "calibrate"
 SUMMARY = "Propose a threshold from stored runs."
@@ -37,8 +38,9 @@ def command(
 ) -> int:
     """Propose a threshold from the scores that stored runs hold: the 10th percentile, usually up to the 15th.
 
-    Shows the sample's size (a warning below 30), the distribution, each check's pass rate, and what moved
-    since the version before when the runs hold one. Changes nothing.
+    Shows the sample's size (a warning below 30), the distribution, each check's pass rate and scores, and
+    what moved since the version before when the runs hold one: runs keep the rubrics they applied. Changes
+    nothing.
 
     \b
     Examples:
@@ -58,8 +60,16 @@ def command(
 class Study:
     """Everything calibrate has to say."""
 
-    def __init__(self, of: Sample, proposal: Proposal, rubric: Rubric | None, drift: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        of: Sample,
+        proposal: Proposal,
+        rubric: Rubric | None,
+        drift: dict[str, Any],
+        rewritten: tuple[str, ...] = (),
+    ) -> None:
         self.sample, self.proposal, self.rubric, self.drift = of, proposal, rubric, drift
+        self.warnings = (*rewritten, *proposal.warnings)
 
     def plain(self) -> dict[str, Any]:
         """For --json."""
@@ -81,10 +91,17 @@ class Study:
             "passing_at_proposed": self.proposal.passing,
             "current_threshold": _current(self.rubric),
             "checks": [
-                {"id": c.name, "passed": c.passed, "executed": c.executed, "rate": c.rate, "mean": c.mean}
+                {
+                    "id": c.name,
+                    "passed": c.passed,
+                    "executed": c.executed,
+                    "rate": c.rate,
+                    "mean": c.mean,
+                    "histogram": c.histogram,
+                }
                 for c in of.checks
             ],
-            "warnings": self.proposal.warnings,
+            "warnings": self.warnings,
             "drift": self.drift,
         }
 
@@ -93,37 +110,48 @@ def study(ref: str, runs: list[Path], percent: float, agents: list[str], folders
     """Raises AuthoringError when a folder is no run, or when no run holds a score of that rubric."""
     from orchestrator import calibrate
     from orchestrator.errors import AuthoringError
+    from orchestrator.store import RunFolder
 
     wanted = ref if ref.startswith("rubric/") else f"rubric/{ref}"
-    records = _records(runs)
+    held = [RunFolder(run) for run in runs]
+    records = _records(held)
     known = calibrate.refs(records)
     of = calibrate.sample(records, wanted, agents)
     if not of.scores:
-        held = ", ".join(r.removeprefix("rubric/") for r in known) or "no rubric's verdict"
+        there = ", ".join(r.removeprefix("rubric/") for r in known) or "no rubric's verdict"
         by = f" by {', '.join(agents)}" if agents else " by agents other than gold and noop"
-        raise AuthoringError(f"{wanted} has no scored trial{by} in these runs; they hold {held}")
-    rubric = _document(wanted, folders)
+        raise AuthoringError(f"{wanted} has no scored trial{by} in these runs; they hold {there}")
+    texts = _applied(held, wanted)
+    rubric = texts[-1][1] if texts else _document(wanted, folders)
     moved: dict[str, Any] = {}
     if older := [v for v in calibrate.versions(known, wanted) if _before(v, wanted)]:
         before = calibrate.sample(records, older[-1], agents)
-        changes = calibrate.drift(before, of, _document(older[-1], folders), rubric)
-        moved = {"since": older[-1], "changes": changes}
-    return Study(of, calibrate.propose(of, rubric, percent), rubric, moved)
+        earlier = _applied(held, older[-1])
+        text = earlier[-1][1] if earlier else _document(older[-1], folders)
+        moved = {"since": older[-1], "changes": calibrate.drift(before, of, text, rubric)}
+    return Study(of, calibrate.propose(of, rubric, percent), rubric, moved, calibrate.rewritten(texts))
 
 
-def _records(runs: list[Path]) -> list[TrialRecord]:
+def _records(runs: list[RunFolder]) -> list[TrialRecord]:
     from orchestrator.cli.failure import say
-    from orchestrator.store import RunFolder
 
     found = []
     for run in runs:
-        latest = RunFolder(run).latest(lambda problem: say(f"left out: {problem}"))
+        latest = run.latest(lambda problem: say(f"left out: {problem}"))
         found += [record for record in latest.values() if record.verdict is not None]
     return found
 
 
+def _applied(runs: list[RunFolder], ref: str) -> list[tuple[str, Rubric]]:
+    """The rubric as runs applied it, by run, newest last; runs that kept none are left out."""
+    from orchestrator.applied import kept
+
+    texts = [(str(run.path), kept(run.path).get(ref)) for run in sorted(runs, key=lambda r: r.header.started)]
+    return [(run, text) for run, text in texts if text is not None]
+
+
 def _document(ref: str, folders: list[Path] | None) -> Rubric | None:
-    """The rubric itself, where it is at hand: for its threshold and weights."""
+    """The rubric as it is at hand now, where no run kept it: for its threshold and weights."""
     from orchestrator.errors import AuthoringError
     from orchestrator.plugins import Registry
 
@@ -162,16 +190,23 @@ def _tell(found: Study) -> None:
     _bars(of)
     for rate in of.checks:
         counts = f"{rate.passed} of {rate.executed} ({rate.rate:.0%})"
-        print(f"  {rate.name}: passed {counts}, mean {words.score(rate.mean)}")
+        print(f"  {rate.name}: passed {counts}, mean {words.score(rate.mean)}{_spread(rate.histogram)}")
     meet = f"{proposal.percent:g}th percentile; {proposal.passing} of {size} meet it"
     print(f"proposed threshold: {words.score(proposal.threshold)} ({meet})")
     current = _current(found.rubric)
     if current is not None:
         print(f"its threshold now: {current:g} ({of.passing(current)} of {size} meet it)")
-    for warning in proposal.warnings:
+    for warning in found.warnings:
         say(f"warning: {warning}")
     for change in found.drift.get("changes", ()):
         say(f"warning: since {found.drift['since']}: {change}")
+
+
+def _spread(histogram: tuple[int, ...]) -> str:
+    """How many scores lie in each tenth, where there are others than 0 and 1."""
+    if not any(histogram[1:-1]):
+        return ""
+    return ", by tenths " + " ".join(map(str, histogram))
 
 
 def _bars(of: Sample) -> None:

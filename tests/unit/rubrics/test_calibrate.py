@@ -65,7 +65,7 @@ def test_gold_noop_other_rubrics_and_trials_without_a_score_are_no_part_of_the_s
 
     assert (found.scores, found.passed, found.left_out) == ((0.4,), 0, 1)
     assert sample(records, "rubric/r@1.0", ["gold"]).scores == (1.0,)
-    assert found.checks == (CheckRate("regex", 0, 1, 0.4),)
+    assert found.checks == (CheckRate("regex", 0, 1, 0.4, (0, 0, 0, 0, 1, 0, 0, 0, 0, 0)),)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60), st.floats(0, 100))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -206,13 +207,14 @@ def test_convert_prints_the_rubric_and_warns_on_stderr(here: Path, told: Any) ->
     assert json.loads(told("convert", "old.yaml", "--json")[1])["plugin_kinds"] == ["sharpness"]
 
 
-def benchmark(here: Path, version: str, rubric: str, answers: list[str]) -> Path:
+def benchmark(here: Path, version: str, rubric: str, answers: list[str], metadata: str = "{}") -> Path:
     """A run of as many questions as there are answers, graded by the rubric odd of that version."""
     folder = here / f"bench-{version}"
     (folder / "rubrics").mkdir(parents=True)
     (folder / "rubrics/odd.yaml").write_text(rubric.replace('"1.0"', f'"{version}"'))
     questions = "".join(
-        f"  - {{id: q{n}, input: Say yes., rubric_ref: rubric/odd@{version}, graders: [rubric_checks]}}\n"
+        f"  - {{id: q{n}, input: Say yes., rubric_ref: rubric/odd@{version}, graders: [rubric_checks],\n"
+        f"     metadata: {metadata}}}\n"
         for n in range(len(answers))
     )
     (folder / "benchmark.yaml").write_text(f'id: talk\nversion: "1.0"\nquestions:\n{questions}')
@@ -264,13 +266,42 @@ def test_what_moved_since_the_version_before_is_told(here: Path, told: Any) -> N
     heavier = TWO.replace("says: 0.8, calm: 0.2", "says: 0.5, calm: 0.5")
     after = benchmark(here, "1.1", heavier, ["yes"] * 20 + ["no"] * 20)
     told("list")
-    folders = ("--rubrics", here / "bench-1.0/rubrics", "--rubrics", here / "bench-1.1/rubrics")
+    for version in ("1.0", "1.1"):
+        (here / f"bench-{version}/rubrics/odd.yaml").unlink()  # the runs have kept what they applied
 
-    code, _, err = told("calibrate", "odd@1.1", before, after, *folders)
+    code, _, err = told("calibrate", "odd@1.1", before, after)
 
     assert code == 0
     assert "since rubric/odd@1.0: says went from 80% to 50% of the weight" in err
     assert "since rubric/odd@1.0: says: the pass rate went from 95% to 50%" in err
+
+
+def test_two_texts_under_one_version_are_told(here: Path, told: Any) -> None:
+    first = benchmark(here, "1.0", TWO, ["yes"] * 2)
+    first.rename(here / "first")
+    shutil.rmtree(here / "bench-1.0")
+    second = benchmark(here, "1.0", TWO.replace("says: 0.8", "says: 0.5").replace("[yes]", "[aye]"), ["yes"])
+    told("list")
+
+    code, out, _ = told("calibrate", "odd@1.0", here / "first", second, "--json")
+
+    (warning,) = (w for w in json.loads(out)["warnings"] if "different texts" in w)
+    assert code == 0
+    assert f"first and {second} applied different texts of rubric/odd@1.0" in warning
+    assert "says went from 80% to 71% of the weight" in warning
+
+
+def test_a_checks_scores_are_shown_by_tenths(here: Path, told: Any) -> None:
+    close = "{kind: target_match, id: says, mode: chrf, threshold: 0.5, reference_path: metadata.a}"
+    part = ODD.replace('{kind: must_contain_any,   id: says, values: ["yes"]}', close)
+    run = benchmark(here, "1.0", part, ["yes"], metadata="{a: yes indeed}")
+    told("list")
+
+    code, out, _ = told("calibrate", "odd@1.0", run, "--json")
+
+    (check,) = json.loads(out)["checks"]
+    assert (code, sum(check["histogram"])) == (0, 1)
+    assert ", by tenths 0 0 " in told("calibrate", "odd@1.0", run)[1]
 
 
 def test_without_a_score_there_is_nothing_to_calibrate_on(here: Path, told: Any) -> None:
