@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator import gates
+from orchestrator.confidence import Interval, interval
 from orchestrator.documents.record import TrialRecord
 from orchestrator.gates import GateResult
 from orchestrator.plan import Plan, TrialJob
@@ -46,6 +47,8 @@ class AgentSummary:
     """Over graded trials only (C-25)."""
     empty: int = 0
     """Graded trials in which it changed nothing."""
+    interval: Interval | None = None
+    """What its pass rate may well be for tasks of this kind (95 %); None when nothing was graded."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,7 @@ def as_json(report: Report) -> dict[str, Any]:
                 "planned": a.planned,
                 **a.counts,
                 "pass_rate": a.pass_rate,
+                "pass_rate_interval": None if a.interval is None else [a.interval.low, a.interval.high],
                 "mean_score": a.mean_score,
                 "mean_grade": None if a.mean_score is None else 5 * a.mean_score,
             }
@@ -192,6 +196,7 @@ def _agent(agent: str, rows: Sequence[Row]) -> AgentSummary:
         pass_rate=counts["passed"] / graded if graded else None,
         mean_score=sum(scores) / len(scores) if scores else None,
         empty=sum(row.end == "change_empty" and row.passed is not None for row in rows),
+        interval=interval((row.task, row.passed) for row in rows if row.passed is not None),
     )
 
 

@@ -180,4 +180,12 @@ def safe(text: str) -> str:
     >>> safe("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'
     """
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+    if text.isprintable():
+        return text
+    return "\n".join(_safe_line(line) for line in text.split("\n"))
+
+
+def _safe_line(line: str) -> str:
+    if line.replace("\t", "").isprintable():
+        return line
+    return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in line)

@@ -1,4 +1,4 @@
-"""proctor report: what a run found, rebuilt from its records."""
+"""proctor report: what a run found, rebuilt from its records, in every form people and tools read."""
 
 from __future__ import annotations
 
@@ -8,35 +8,57 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from orchestrator.dossier import Dossier
     from orchestrator.report import Report
 
 NAME = "report"
-SUMMARY = "Show a run's table, from its records."
+SUMMARY = "Show a run's table, or write it as HTML, JUnit, SARIF, Markdown, CSV."
 
 
 def command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, finished or still growing.")],
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="One page with everything, for a browser; no network.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="JUnit XML, for pipelines.")] = None,
+    sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="SARIF 2.1.0 for code scanning.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Markdown that fits a step summary (1 MiB).")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="CSV, a line per trial.")] = None,
+    eee: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Every Eval Ever; with several agents FILE.<agent>.json each."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
-    """Show a run's table again, from its records alone.
+    """Show a run's table again, from its records alone, or write it in other forms; several at once.
 
     Exits 0 whatever the run found; the run's own exit code is in the JSON.
 
     \b
     Examples:
       proctor report runs/LATEST      the newest below runs/
-      proctor report runs/20260101T120000Z-quickstart-1a2b3c4d
+      proctor report runs/LATEST --html report.html
+      proctor report runs/LATEST --junit junit.xml --sarif proctor.sarif
+      proctor report runs/LATEST --markdown summary.md
     """
-    report = read(run)
+    from orchestrator.cli import exports
+
+    dossier = _dossier(run)
+    asked = {"html": html, "junit": junit, "sarif": sarif, "markdown": markdown, "csv": csv, "eee": eee}
+    chosen = {form: file for form, file in asked.items() if file is not None}
+    for form, file in chosen.items():
+        exports.write(form, file, dossier)
     if as_json:
         from orchestrator.cli.printing import json_out
         from orchestrator.report import as_json as plain
 
-        json_out({"run": str(run), **plain(report)})
-    else:
+        json_out({"run": str(run), **plain(dossier.report)})
+    elif not chosen:
         from orchestrator.cli.tables import print_report
 
-        print_report(report, str(run))
+        print_report(dossier.report, str(run))
     return 0
 
 
@@ -45,15 +67,15 @@ def read(run: Path) -> Report:
 
     Raises AuthoringError when there is no run.
     """
-    from orchestrator.cli.failure import say
-    from orchestrator.errors import AuthoringError
-    from orchestrator.plan import Plan
-    from orchestrator.report import summarise
-    from orchestrator.store import RunFolder
+    return _dossier(run).report
 
-    folder = RunFolder(run)
+
+def _dossier(run: Path) -> Dossier:
+    from orchestrator.cli.failure import say
+    from orchestrator.dossier import Dossier
+    from orchestrator.errors import AuthoringError
+
     try:
-        plan = Plan.from_json(folder.header.plan)
+        return Dossier.read(run, lambda problem: say(f"left out: {problem}"))
     except (KeyError, TypeError, ValueError):
         raise AuthoringError(f"{run}/run.json holds no plan this version of proctor can read") from None
-    return summarise(folder.records(lambda problem: say(f"left out: {problem}")), plan)

@@ -1,0 +1,139 @@
+"""A run as one self-contained HTML file: no network, no script but ours, readable for years.
+
+Rows and trials stand in compressed data blocks, so that a run of thousands of trials opens at once: a browser
+unpacks only what is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from orchestrator import words
+from orchestrator.documents.record import TrialRecord
+from orchestrator.dossier import Dossier, artifact
+from orchestrator.history.facts import RunFacts, TrialFacts, read_run
+from orchestrator.pages import charts, overview, trialview
+from orchestrator.pages.environment import csp_hash, environment, render, static
+from orchestrator.pages.links import InFile
+from orchestrator.pages.overview import Overview
+from orchestrator.pages.trialview import Room
+
+EACH = 25
+"""Trials of one data block."""
+FIRST = 100
+"""Rows that stand in the file without a script."""
+LEVEL = 6
+_GRAVITY = ("errored", "failed", "invalid", "unscored", "not_run", "passed")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What the list of trials is narrowed to."""
+
+    status: str = ""
+    agent: str = ""
+    q: str = ""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The charts of a run, as markup; empty where there is nothing to draw."""
+
+    intervals: Markup
+    scores: Markup
+    drift: Markup
+
+
+def document(dossier: Dossier) -> bytes:
+    """The file, as UTF-8."""
+    facts = read_run(dossier.folder)
+    report = dossier.report
+    seen = overview.of(facts, report.gates, report.warnings, report.exit_code)
+    names = words.short_names(facts.agents)
+    trials = sorted(facts.trials, key=lambda trial: _GRAVITY.index(trial.status))
+    records = [dossier.latest[trial.trial] for trial in trials if trial.trial in dossier.latest]
+    style, script = static("style.css"), static("report.js")
+    places = {record.trial: number for number, record in enumerate(records)}
+    whole = render(
+        "report.html.jinja",
+        o=seen,
+        run=facts,
+        names=names,
+        charts=drawn(seen, names),
+        link=InFile(),
+        f=Filter(),
+        rows=trials[:FIRST],
+        count_text=f"{len(trials):,} trial{'s' * (len(trials) != 1)}",
+        pager=None,
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=Markup(csp_hash(style)),
+        script_hash=Markup(csp_hash(script)),
+        data=_inline({"agents": list(facts.agents), "each": EACH, "places": places}),
+        blocks=[("rows", _packed(list(_rows(facts, trials, names)))), *_parts(dossier, records)],
+    )
+    return whole.encode("utf-8", "replace")
+
+
+def drawn(seen: Overview, names: dict[str, str]) -> Drawn:
+    """The charts of one run. The first of a process takes a while: the engine that draws is started."""
+    return Drawn(
+        Markup(charts.intervals(seen.agents)),
+        Markup(charts.scores(seen.scores, names)),
+        Markup(charts.drift(seen.drift)),
+    )
+
+
+def room_for(trials: int) -> Room:
+    """How much of each trial is shown, so that the file stays small enough to be sent around."""
+    if trials <= 200:
+        return Room()
+    if trials <= 1500:
+        return Room(log=8_000, patch=32_000)
+    return Room(log=1_500, patch=8_000, logs=trials <= 3000)
+
+
+def _rows(facts: RunFacts, trials: list[TrialFacts], names: dict[str, str]) -> Iterator[dict[str, object]]:
+    row = environment().get_template("macros.html.jinja").module.trial_row  # type: ignore[attr-defined]
+    numbers = {agent: n for n, agent in enumerate(facts.agents)}
+    link = InFile()
+    for trial in trials:
+        yield {
+            "s": trial.status,
+            "a": numbers.get(trial.agent, -1),
+            "k": f"{trial.task} {trial.reason}"[:1000].lower(),
+            "h": str(row(trial, names.get(trial.agent, trial.agent), link.trial(trial.trial))),
+        }
+
+
+def _parts(dossier: Dossier, records: list[TrialRecord]) -> Iterator[tuple[str, Markup]]:
+    room = room_for(len(records))
+    template = environment().get_template("trial.html.jinja")
+    link = InFile()
+
+    def read(record: TrialRecord, name: str, most: int) -> bytes | None:
+        return artifact(record, dossier.folder, name, most)
+
+    for start in range(0, len(records), EACH):
+        part = [
+            template.render(t=trialview.of(record, read, room), link=link, attempts=())
+            for record in records[start : start + EACH]
+        ]
+        yield f"part-{start // EACH}", _packed(part)
+
+
+def _packed(value: object) -> Markup:
+    data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return Markup(b64encode(zlib.compress(data, LEVEL)).decode())
+
+
+def _inline(value: object) -> Markup:
+    """JSON that cannot end the element it stands in."""
+    text = json.dumps(value, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
