@@ -62,6 +62,14 @@ Slots = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Run folder; by default a new one below runs/.")
 ]
+Telemetry = Annotated[
+    bool,
+    typer.Option(
+        "--telemetry",
+        envvar="PROCTOR_TELEMETRY",
+        help="Send spans and metrics by OTLP (docs/telemetry.md).",
+    ),
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan, start nothing.")]
 Retries = Annotated[

@@ -30,6 +30,7 @@ def command(
     rubrics: options.Rubrics = None,
     executors: options.Executors = options.ExecutorSet.all,
     tag: options.Tags = None,
+    telemetry: options.Telemetry = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> int:
@@ -66,6 +67,7 @@ def command(
         executors=executors.value,
         tags=tuple(tag or ()),
         quiet=quiet,
+        telemetry=telemetry,
         argv=tuple(sys.argv),
     )
     if dry_run:

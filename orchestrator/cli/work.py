@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from orchestrator.agents import Agent
-    from orchestrator.attempts import Attempt
+    from orchestrator.attempts import Attempt, Listener
     from orchestrator.cli.given import Given
     from orchestrator.cli.live import Progress
     from orchestrator.documents.record import TrialRecord
@@ -43,6 +43,7 @@ class Wish:
     rubrics: tuple[Path, ...] = ()
     executors: ExecutorSet = "all"
     quiet: bool = False
+    telemetry: bool = False
     argv: tuple[str, ...] = ()
     quarantined: bool = False
     """Whether tasks of the benchmark's quarantine are run like any other."""
@@ -99,6 +100,10 @@ def carry_out(wish: Wish, trials: Trials = ordinary) -> Result:
 
     given, agents = _loaded(wish)
     graders.ready(given.graders.values())
+    if wish.telemetry:
+        from orchestrator import telemetry
+
+        telemetry.ready()
     run_id = new_run_id(given.benchmark.id)
     with _rooms(wish, given, run_id) as provider:
         _refuse_unenforceable(wish, given, provider)
@@ -107,9 +112,10 @@ def carry_out(wish: Wish, trials: Trials = ordinary) -> Result:
         with (
             _store(wish, given, plan, provider, run_id) as store,
             shown(title, len(plan.trials), quiet=wish.quiet) as progress,
+            _told(wish, plan, store, provider, progress) as listener,
         ):
             applied.keep(store.path, _refs(given, plan), given.rubrics.resolve)
-            summary = _execute(wish, given, agents, plan, provider, store, progress, trials)
+            summary = _execute(wish, given, agents, plan, provider, store, listener, trials)
         return Result(store.path, summarise(store.records(), plan), summary, provider.name)
 
 
@@ -120,12 +126,13 @@ def _execute(
     plan: Plan,
     provider: Provider,
     store: Store,
-    progress: Progress,
+    listener: Listener,
     trials: Trials,
 ) -> RunSummary:
     from importlib.metadata import version
 
     from orchestrator import run
+    from orchestrator.ahead import Ahead
     from orchestrator.befores import BeforeCache
     from orchestrator.tools import Tools
     from sandboxes.home import home
@@ -144,17 +151,40 @@ def _execute(
         graders=given.graders,
     )
     apart = {**({} if wish.quarantined else given.quarantine), **wish.apart}
-    return run.execute(
-        plan,
-        attempt=_kept_apart(trials(tools), apart),
-        benchmark=given.benchmark,
-        provider=provider,
-        store=store,
-        slots=wish.slots,
-        retries=wish.retries,
-        listener=progress,
-        on_stop=[stop for g in given.graders.values() if (stop := getattr(g, "abandon", None))],
-    )
+    done = {record.trial for record in store.records() if record.final}
+    coming = dict.fromkeys(job.task for job in plan.trials if job.trial not in done and job.task not in apart)
+    ahead = Ahead([tools.tasks[task] for task in coming], tools.prepare_ahead)
+    abandon = [stop for g in given.graders.values() if (stop := getattr(g, "abandon", None))]
+    with ahead.running():
+        return run.execute(
+            plan,
+            attempt=_kept_apart(trials(tools), apart),
+            benchmark=given.benchmark,
+            provider=provider,
+            store=store,
+            slots=wish.slots,
+            retries=wish.retries,
+            listener=listener,
+            on_stop=[ahead.stop, tools.stop_fetching, *abandon],
+        )
+
+
+def _told(
+    wish: Wish, plan: Plan, store: Store, provider: Provider, progress: Progress
+) -> AbstractContextManager[Listener]:
+    """Who hears of the run: the display, and OpenTelemetry where it was asked for."""
+    if not wish.telemetry:
+        return nullcontext(progress)
+    from orchestrator.telemetry import exported
+
+    about: dict[str, str | int] = {
+        "proctor.run": store.header.run_id,
+        "proctor.benchmark": plan.benchmark,
+        "proctor.benchmark.version": plan.benchmark_version,
+        "proctor.provider": provider.name,
+        "proctor.planned": len(plan.trials),
+    }
+    return exported(progress, about)
 
 
 def _refs(given: Given, plan: Plan) -> set[str | None]:
