@@ -119,7 +119,7 @@ class Attempts:
             record = self.attempt(job, notebook)
             if self.stop.requested and record.status == "errored" and record.end in ROOM_ENDS:
                 raise Evicted("the run was stopped")
-            return _Tried(record, record.status == "errored" and record.end in RETRYABLE_ENDS)
+            return _Tried(record, record.status == "errored" and _may_help(record))
         except SandboxError as error:
             return self._room_trouble(notebook, error)
         except (TaskInvalid, AuthoringError) as error:
@@ -196,6 +196,14 @@ class Guarded:
             if not self._told:
                 self._told = True
                 _log.warning("the progress display failed; the run goes on", exc_info=True)
+
+
+def _may_help(record: TrialRecord) -> bool:
+    """Whether a fresh attempt may do better: what broke says so itself, or else its word does."""
+    outcomes = record.verdict.outcomes if record.verdict is not None else ()
+    broken = next((outcome for outcome in outcomes if outcome.status == "error"), None)
+    told = None if broken is None else broken.details.get("retryable")
+    return record.end in RETRYABLE_ENDS if told is None else bool(told)
 
 
 def _trace(error: BaseException) -> str:

@@ -17,11 +17,13 @@ import docker
 from docker.errors import NotFound
 from docker.utils import kwargs_from_env
 
-from sandboxes.docker.failure import CREATING, STARTING, translated
+from sandboxes.docker.failure import CREATING, STARTING, TOO_MANY, PullRefused, translated
 from sandboxes.errors import EngineGone, ImageUnavailable, ProvisionFailed, SandboxError, SandboxLost
 
 ANSWER_WITHIN = 120
 """Seconds the engine may take to answer one call before it counts as gone."""
+SILENT_WITHIN = 1800
+"""Seconds in which a pull or a build may say nothing."""
 DEFAULT_SOCKET = "unix:///var/run/docker.sock"
 
 
@@ -33,6 +35,8 @@ class Engine:
 
     def __init__(self, address: str | None = None) -> None:
         self.address = address or os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET
+        self.answering = True
+        """Whether it answered when it was asked last, if only with a no."""
         self._idle: list[docker.APIClient] = []
         self._lock = threading.Lock()
 
@@ -42,19 +46,34 @@ class Engine:
         return urlsplit(self.address).scheme == "unix"
 
     @contextmanager
-    def _asking(self, doing: str, otherwise: type[SandboxError]) -> Iterator[Any]:
+    def _asking(
+        self, doing: str, otherwise: type[SandboxError], within: float | None = None
+    ) -> Iterator[Any]:
         """A client that is nobody else's meanwhile (a `docker.APIClient`, whose published types lack half of
-        what we call), with its failures translated."""
-        with translated(doing, otherwise):
-            client = self._borrow()
-            try:
+        what we call), with its failures translated. `within`: seconds of silence that are still an answer."""
+        try:
+            with translated(doing, otherwise), self._borrowed() as client:
+                client.within = within or ANSWER_WITHIN
                 yield client
-            finally:
-                if self.address.startswith("unix:"):
-                    # the SDK (7.2) never uses such a connection again for another address, and keeps 25
-                    client.close()
-                with self._lock:
-                    self._idle.append(client)
+        except EngineGone:
+            self.answering = False
+            raise
+        except SandboxError:
+            self.answering = True
+            raise
+        self.answering = True
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Any]:
+        client = self._borrow()
+        try:
+            yield client
+        finally:
+            if self.address.startswith("unix:"):
+                # the SDK (7.2) never uses such a connection again for another address, and keeps 25
+                client.close()
+            with self._lock:
+                self._idle.append(client)
 
     def _borrow(self) -> Any:
         with self._lock:
@@ -67,7 +86,7 @@ class Engine:
         if os.environ.get("DOCKER_HOST") == self.address:
             settings.update(kwargs_from_env())
         settings["base_url"] = settings.get("base_url") or self.address
-        return docker.APIClient(**settings, version="auto", timeout=ANSWER_WITHIN)
+        return _Client(**settings, version="auto", timeout=ANSWER_WITHIN)
 
     def close(self) -> None:
         """Give back all clients. Idempotent."""
@@ -98,8 +117,14 @@ class Engine:
     def attached(self, container: str, stdin: bool) -> Iterator[Any]:
         """The raw socket of the container's streams, open before it starts so that nothing is missed."""
         with self._asking("attaching to a container", SandboxLost) as client:
+            # the SDK's own attach_socket waits for ever
+            url = client._url("/containers/{0}/attach", container)
             wanted = {"stdout": 1, "stderr": 1, "stream": 1, "stdin": int(stdin)}
-            wrapper = client.attach_socket(container, params=wanted)
+            upgrade = {"Connection": "Upgrade", "Upgrade": "tcp"}
+            answer = client.post(
+                url, None, params=wanted, headers=upgrade, stream=True, timeout=ANSWER_WITHIN
+            )
+            wrapper = client._get_raw_response_socket(answer)
         try:
             yield getattr(wrapper, "_sock", wrapper)
         finally:
@@ -216,30 +241,42 @@ class Engine:
                 return None
 
     def pull(self, ref: str) -> None:
-        """Raises ImageUnavailable."""
-        with self._asking(f"pulling {ref}", ImageUnavailable) as client:
+        """Raises ImageUnavailable; PullRefused when the registry wants to be left alone for a while."""
+        with self._asking(f"pulling {ref}", ImageUnavailable, SILENT_WITHIN) as client:
             for event in client.pull(ref, tag=None if _tagged(ref) else "latest", stream=True, decode=True):
                 _refuse_if_failed(event, f"{ref} cannot be pulled")
 
     def import_image(self, tar: IO[bytes], ref: str, changes: Iterable[str] = ()) -> None:
         """Make an image of one layer from a tar. Raises ImageUnavailable."""
         name, _, tag = ref.rpartition(":")
-        with self._asking(f"importing {ref}", ImageUnavailable) as client:
+        with self._asking(f"importing {ref}", ImageUnavailable, SILENT_WITHIN) as client:
             url = client._url("/images/create")
             wanted = {"fromSrc": "-", "repo": name, "tag": tag, "changes": list(changes)}
             headers = {"Content-Type": "application/tar"}
-            answer = client._post(url, data=tar, params=wanted, headers=headers, timeout=None)
+            answer = client._post(url, data=tar, params=wanted, headers=headers, timeout=SILENT_WITHIN)
             client._raise_for_status(answer)
             for line in answer.text.splitlines():
                 _refuse_if_failed(json.loads(line), f"{ref} cannot be imported")
 
     def build(self, folder: Path, ref: str, labels: Mapping[str, str]) -> None:
         """Build a Dockerfile's folder. Raises ImageUnavailable with the builder's last words."""
-        with self._asking(f"building {folder}", ImageUnavailable) as client:
+        with self._asking(f"building {folder}", ImageUnavailable, SILENT_WITHIN) as client:
             for event in client.build(
                 path=str(folder), tag=ref, rm=True, forcerm=True, decode=True, labels=dict(labels)
             ):
                 _refuse_if_failed(event, f"{folder} cannot be built")
+
+
+class _Client(docker.APIClient):
+    """The SDK's, without its calls that wait for ever (7.2: events, pulls, builds, imports)."""
+
+    within: float = ANSWER_WITHIN
+    """Seconds of silence that the call being made may take."""
+
+    def _set_request_timeout(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        if kwargs.get("timeout") is None:
+            kwargs["timeout"] = self.within
+        return kwargs
 
 
 class _NotRunning(SandboxLost):
@@ -262,4 +299,5 @@ def _tagged(ref: str) -> bool:
 
 def _refuse_if_failed(event: Mapping[str, Any], what: str) -> None:
     if "error" in event:
-        raise ImageUnavailable(f"{what}: {event['error']}")
+        said = str(event["error"])
+        raise (PullRefused if TOO_MANY.search(said) else ImageUnavailable)(f"{what}: {said}")

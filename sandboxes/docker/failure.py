@@ -11,12 +11,26 @@ from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 from urllib3.exceptions import HTTPError
 
-from sandboxes.errors import EngineGone, ImageUnavailable, ProvisionFailed, SandboxError, SandboxLost
+from sandboxes.errors import EngineGone, ImageUnavailable, SandboxError, SandboxLost
 
 _CANNOT_EXECUTE = re.compile(
     r"chdir to cwd|argument list too long|error during container init: exec|mkdir .*: not a directory"
 )
 """What runtimes (runc 1.0 to 1.2, crun 1.x) say of a start that fails because of the command itself."""
+
+
+TOO_MANY = re.compile(r"toomanyrequests|too many requests|rate limit|\b429\b", re.IGNORECASE)
+"""What registries and engines say when an image may be pulled later."""
+
+
+class PullRefused(ImageUnavailable):
+    """The registry gives this image to nobody just now, or not to us: later it may."""
+
+
+class ImageLost(ImageUnavailable):
+    """An image that was there a moment ago is gone: a fresh attempt makes it anew."""
+
+    retryable = True
 
 
 class CannotExecute(Exception):
@@ -44,7 +58,9 @@ def _refusal(error: APIError, doing: str, otherwise: type[SandboxError]) -> Exce
     said = str(error.explanation or error)
     status = error.status_code
     if status == 404 and "no such image" in said.lower():
-        return ImageUnavailable(f"the engine has no such image ({said})")
+        return ImageLost(f"the engine has no such image any more ({said})")
+    if otherwise is ImageUnavailable and (status == 429 or TOO_MANY.search(said)):
+        return PullRefused(f"the engine refused while {doing}: HTTP {status}: {said}")
     if doing == STARTING and _CANNOT_EXECUTE.search(said):
         return CannotExecute(said)
     if status in (502, 503, 504):
@@ -58,4 +74,3 @@ def _first_line(error: BaseException) -> str:
 
 STARTING = "starting a container"
 CREATING = "making a container"
-__all__ = ["CREATING", "STARTING", "CannotExecute", "ProvisionFailed", "translated"]

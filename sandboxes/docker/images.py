@@ -8,11 +8,13 @@ import shutil
 import tarfile
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from sandboxes.docker.config import Base
 from sandboxes.docker.engine import Engine
+from sandboxes.docker.failure import PullRefused
 from sandboxes.docker.localfiles import Bind
 from sandboxes.errors import ImageUnavailable
 from sandboxes.home import home
@@ -22,6 +24,10 @@ from sandboxes.images.host import host_image
 from sandboxes.images.rootfs import rootfs_image
 from sandboxes.spec import Image
 
+PULL_PAUSES = (2.0, 4.0, 8.0, 16.0)
+"""Seconds before a registry that is asked too much is asked again."""
+REFUSED_FOR = 60.0
+"""Seconds in which an image that a registry refused to the last is refused here."""
 INITS = ("docker-init", "tini", "catatonit", "tini-static")
 """Programs of this machine that can be PID 1 of a `host` room, best first."""
 
@@ -31,6 +37,8 @@ class Images:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._stopped = threading.Event()
+        self._refused: dict[str, tuple[float, PullRefused]] = {}
         self._known: dict[Image, Base] = {}
         self._one_by_one: dict[Image, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -47,6 +55,10 @@ class Images:
     def forget(self, image: Image) -> None:
         """The engine says it has lost it: look again next time."""
         self._known.pop(image, None)
+
+    def stop(self) -> None:
+        """Wait for no registry any more. From any thread."""
+        self._stopped.set()
 
     def _find(self, image: Image) -> Base:
         if image.kind == "host":
@@ -105,11 +117,26 @@ class Images:
     def _present_or_pulled(self, ref: str) -> Base:
         found = self._held(ref)
         if found is None:
-            self._engine.pull(ref)
+            self._pull(ref)
             found = self._held(ref)
         if found is None:
             raise ImageUnavailable(f"the engine pulled {ref} and does not have it")
         return found
+
+    def _pull(self, ref: str) -> None:
+        """Pull, and again after each of PULL_PAUSES when the registry is asked too much. What it refused to
+        the last is not asked again for REFUSED_FOR seconds, however many trials want it."""
+        until, refusal = self._refused.get(ref, (0.0, None))
+        if refusal is not None and time.monotonic() < until:
+            raise refusal
+        for pause in (*PULL_PAUSES, None):
+            try:
+                self._engine.pull(ref)
+                return
+            except PullRefused as error:
+                if pause is None or self._stopped.wait(pause):
+                    self._refused[ref] = (time.monotonic() + REFUSED_FOR, error)
+                    raise
 
     def _held(self, ref: str) -> Base | None:
         seen = self._engine.image(ref)

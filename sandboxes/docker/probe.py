@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import secrets
 import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from sandboxes import scratch
@@ -16,10 +18,9 @@ from sandboxes.docker.config import Base
 from sandboxes.docker.engine import Engine
 from sandboxes.errors import EngineGone, SandboxError
 from sandboxes.home import home
-from sandboxes.spec import Owner
 
 
-def shares_our_disk(engine: Engine, base: Base, owner: Owner) -> bool:
+def shares_our_disk(engine: Engine, base: Base, labels: Mapping[str, str]) -> bool:
     """Whether containers see what we mount below `home()` when it is bound into them. Raises EngineGone."""
     folder = Path(tempfile.mkdtemp(dir=home(), prefix=".probe-"))
     try:
@@ -29,18 +30,18 @@ def shares_our_disk(engine: Engine, base: Base, owner: Owner) -> bool:
             return False  # without the right to mount, rooms cannot be laid out here either
         try:
             (folder / "marker").touch()
-            return _seen(engine, base, folder, owner)
+            return _seen(engine, base, folder, labels)
         finally:
             scratch.unmount(folder)
     finally:
         folder.rmdir()
 
 
-def _seen(engine: Engine, base: Base, folder: Path, owner: Owner) -> bool:
+def _seen(engine: Engine, base: Base, folder: Path, labels: Mapping[str, str]) -> bool:
     body = {
         "Image": base.id,
         "Entrypoint": ["/never-started"],
-        "Labels": owner.labels(),
+        "Labels": dict(labels),
         "HostConfig": {
             "NetworkMode": "none",
             "Mounts": [{"Type": "bind", "Source": str(folder), "Target": "/probe", "ReadOnly": True}],
@@ -55,4 +56,5 @@ def _seen(engine: Engine, base: Base, folder: Path, owner: Owner) -> bool:
     try:
         return engine.stat(container, "/probe/marker") is not None
     finally:
-        engine.remove(container)
+        with suppress(SandboxError):  # the provider removes what is left when it is closed
+            engine.remove(container)

@@ -8,6 +8,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from sandboxes import layers as held
@@ -27,6 +28,8 @@ from sandboxes.home import home
 from sandboxes.protocol import Capabilities, Reaped
 from sandboxes.spec import Image, Layer, Owner, RoomSpec
 
+MAKER = "proctor.maker"
+"""Label: which provider made a thing. By it the end finds what a call whose answer was lost has left."""
 FILES_SWITCH = "PROCTOR_DOCKER_FILES"
 """Environment variable: "volumes" keeps rooms in volumes of the engine even where its disk is ours."""
 
@@ -42,6 +45,8 @@ class DockerProvider:
         self._engine = Engine(address)
         self._images = Images(self._engine)
         self._rooms: set[DockerRoom] = set()
+        self._token = secrets.token_hex(6)
+        self._used = False
         self._stopping = False
         self._lock = threading.Lock()
 
@@ -86,10 +91,14 @@ class DockerProvider:
         with self._lock:
             self._stopping = True
             rooms = list(self._rooms)
+        self._images.stop()
         for room in rooms:
             room.evict()
 
     def close(self) -> None:
+        if self._used and self._engine.answering:
+            with suppress(SandboxError):
+                reaper.remove_labelled(self._engine, f"{MAKER}={self._token}")
         self._engine.close()
         Cgroup.at(f"/{self._groups}").remove(patience=0.2)
         with suppress(OSError):
@@ -99,12 +108,17 @@ class DockerProvider:
     def _groups(self) -> str:
         return f"{GROUPS}{self._owner.pid}-{self._owner.started}"
 
+    @property
+    def _labels(self) -> dict[str, str]:
+        return {**self._owner.labels(), MAKER: self._token}
+
     def _open(self, room_id: str, spec: RoomSpec, stack: ExitStack) -> DockerRoom:
+        self._used = True
         base = self._images.base(spec.image)
         local = self._on_our_disk(base)
         unenforced = self._unenforced(local)
         self._refuse(spec, unenforced)
-        labels = {**self._owner.labels(), "proctor.room": room_id, "proctor.label": spec.label}
+        labels = {**self._labels, "proctor.room": room_id, "proctor.label": spec.label}
         name = f"proctor-{_plain(self._owner.run_id)}-{room_id}"
         files: Files
         if local:
@@ -118,7 +132,8 @@ class DockerProvider:
             RoomGroup(group, spec.limits) if grouped else LooseCounters(self._engine.on_this_machine)
         )
         frame = Frame(with_our_init(base) if local else base, spec, labels, cgroup_parent=group)
-        room = DockerRoom(room_id, name, self._engine, frame, files, counting, unenforced)
+        lost = partial(self._images.forget, spec.image)
+        room = DockerRoom(room_id, name, self._engine, frame, files, counting, unenforced, lost)
         stack.pop_all()
         stack.callback(room.close)
         return room
@@ -162,7 +177,8 @@ class DockerProvider:
             return False
         with self._lock:
             if self._shares is None:
-                self._shares = shares_our_disk(self._engine, base, self._owner)
+                self._used = True
+                self._shares = shares_our_disk(self._engine, base, self._labels)
             return self._shares
 
     _shares: bool | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import count
 from time import monotonic
@@ -14,7 +13,7 @@ from typing import Any, Literal, Protocol
 from sandboxes.cgroups import Counters
 from sandboxes.docker import config, ends, remotefs
 from sandboxes.docker.engine import ANSWER_WITHIN, Engine
-from sandboxes.docker.failure import CannotExecute
+from sandboxes.docker.failure import CannotExecute, ImageLost
 from sandboxes.docker.localfiles import Bind
 from sandboxes.docker.watch import Heard, Listener, Why
 from sandboxes.errors import EngineGone, Evicted, SandboxError, SandboxLost, StreamBroken
@@ -81,7 +80,9 @@ class DockerRoom:
         files: Files,
         counting: Counting,
         unenforced: tuple[str, ...],
+        image_lost: Callable[[], None] = lambda: None,
     ) -> None:
+        """`image_lost` is told when the engine has no longer the image that the room stands on."""
         self.id = room_id
         self.unenforced = unenforced
         self._name = name
@@ -89,6 +90,7 @@ class DockerRoom:
         self._frame = frame
         self._files = files
         self._counting = counting
+        self._image_lost = image_lost
         self._numbers = count(1)
         self._evicted = threading.Event()
         self._closed = False
@@ -101,7 +103,11 @@ class DockerRoom:
             return ends.not_started(reason)
         name = f"{self._name}-{next(self._numbers)}"
         body = config.container(self._frame, command, self._files.binds(), self._files.volumes())
-        container = self._engine.create(name, body)
+        try:
+            container = self._engine.create(name, body)
+        except ImageLost:
+            self._image_lost()
+            raise
         self._left.add(container)
         try:
             return self._run(container, command, sink)
@@ -156,7 +162,8 @@ class DockerRoom:
         try:
             yield container
         finally:
-            self._engine.remove(container)
+            with suppress(SandboxError):
+                self._engine.remove(container)
 
     def _check(self) -> None:
         if self._evicted.is_set() or self._closed:
@@ -210,12 +217,23 @@ class DockerRoom:
 
     def _kill(self, container: str, listener: Listener) -> None:
         """Kill it and go on reading: the engine (20.10) takes a kill for done only when the output is too."""
-        with ThreadPoolExecutor(1) as pool:
-            killed = pool.submit(self._engine.kill, container)
-            listener.drain(until=killed.done, patience=ANSWER_WITHIN)
-            with suppress(SandboxLost):
-                killed.result()
-            listener.drain(until=lambda: False)
+        failed: list[SandboxError] = []
+        # a thread that nobody waits for at the end: an engine that does not answer must not hold up a stop
+        killer = threading.Thread(target=self._kill_told, args=(container, failed), daemon=True)
+        killer.start()
+        listener.drain(until=lambda: not killer.is_alive(), patience=ANSWER_WITHIN)
+        killer.join()
+        if failed:
+            raise failed[0]
+        listener.drain(until=lambda: False)
+
+    def _kill_told(self, container: str, failed: list[SandboxError]) -> None:
+        try:
+            self._engine.kill(container)
+        except SandboxLost:
+            pass  # it is not running any more
+        except SandboxError as error:
+            failed.append(error)
 
     def _look(self) -> None:
         self._counting.look()
@@ -240,10 +258,13 @@ class DockerRoom:
         return dict(state)
 
     def _refuse_foreign_end(self, container: str, asked: float, done: Done, why: Why) -> None:
-        """Raise SandboxLost when somebody else stopped the container, EngineGone when the engine was
-        restarted meanwhile: both look like an ordinary exit (137, 143, or what a program says to SIGTERM)."""
+        """Raise SandboxLost when somebody else stopped or paused the container, EngineGone when the engine
+        was restarted meanwhile: they look like an ordinary exit (137, 143, or what a program says to SIGTERM)
+        and like a command that took too long."""
         if not done.ok and self._files.machine_full():
             raise SandboxLost("this machine's disk is full: what failed in the room proves nothing")
+        if why == "time" and self._engine.events(container, asked - 60, time.time()) & {"pause", "unpause"}:
+            raise SandboxLost("the container was paused from outside: its time was not its own")
         if why != "streams_ended" or done.limit == "memory":
             return
         for _ in range(3):

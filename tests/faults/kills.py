@@ -74,6 +74,7 @@ class _World:
         self.home, self.temporary = place / "home", place / "tmp"
         self.home.mkdir(mode=0o755)
         self.temporary.mkdir()
+        self.pids: list[int] = []
         self._runs = 0
 
     def new_folder(self) -> Path:
@@ -86,9 +87,11 @@ class _World:
         argv += ["--sandbox", self.provider, "--repeats", str(small.REPEATS), "-j", str(SLOTS)]
         argv += ["--out", str(out), *(["--resume"] if (out / "run.json").exists() else [])]
         env = {**os.environ, "PROCTOR_HOME": str(self.home), "TMPDIR": str(self.temporary)}
-        return subprocess.Popen(
+        started = subprocess.Popen(
             argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
         )
+        self.pids.append(started.pid)
+        return started
 
     def undisturbed(self) -> dict[str, Any]:
         run = self.start(self.new_folder())
@@ -98,8 +101,9 @@ class _World:
         return comparable(json.loads(out))
 
     def left(self) -> list[str]:
-        socket = os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET
-        return leaks.left(self.home, self.temporary, engine=socket if self.provider == "docker" else "")
+        address = os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET
+        engine = address if self.provider == "docker" else ""
+        return leaks.left(self.home, self.temporary, self.pids, engine=engine)
 
 
 def comparable(report: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,19 +12,20 @@ from sandboxes.errors import SandboxError
 from sandboxes.home import owner_of
 
 
-def left(home: Path, temporary: Path, *, engine: str = "") -> list[str]:
+def left(home: Path, temporary: Path, pids: Iterable[int] = (), *, engine: str = "") -> list[str]:
     """Mounts, rooms, control groups, processes, temporary files and what an engine lists, in words.
 
-    `home` and `temporary` are the PROCTOR_HOME and TMPDIR that only the runs in question had. `engine` is the
-    address of a container engine to be asked too; its things count when their process does not live.
+    `home` and `temporary` are the PROCTOR_HOME and TMPDIR that only the runs in question had, `pids` their
+    processes, all dead by now. `engine` is the address of a container engine to be asked too.
     """
+    ours = {str(pid) for pid in pids}
     found = [f"mount {point}" for point in _mounts(home) + _mounts(temporary)]
     found += [f"room {room}" for shelf in ("rooms", "docker") for room in _rooms(home / shelf)]
     found += [f"temporary {item.name}" for item in temporary.iterdir()]
     found += [f"draft {item}" for item in home.glob("*/.draft-*")]
     found += [f"process {pid}" for pid in _processes(home)]
-    found += [f"control group {group}" for group in _groups()]
-    return found + (_on_engine(engine) if engine else [])
+    found += [f"control group {group}" for group in _groups(ours)]
+    return found + (_on_engine(engine, ours) if engine else [])
 
 
 def _mounts(below: Path) -> list[str]:
@@ -47,18 +49,17 @@ def _processes(home: Path) -> list[int]:
     return found
 
 
-def _groups() -> list[str]:
-    """Control groups of proctors that live no more."""
+def _groups(pids: set[str]) -> list[str]:
     found = set()
     for _, top in hierarchies():
         for folder in top.glob("proctor-*-*"):
             pid = folder.name.removeprefix("proctor-").removeprefix("engine-").partition("-")[0]
-            if pid.isdigit() and not Path("/proc", pid).exists():
+            if pid in pids:
                 found.add(folder.name)
     return sorted(found)
 
 
-def _on_engine(address: str) -> list[str]:
+def _on_engine(address: str, pids: set[str]) -> list[str]:
     from sandboxes.docker.engine import Engine
     from sandboxes.spec import Owner
 
@@ -67,7 +68,7 @@ def _on_engine(address: str) -> list[str]:
         for kind, listed in (("container", engine.containers), ("volume", engine.volumes)):
             for seen in listed("proctor.pid"):
                 owner = Owner.from_labels(seen.get("Labels") or {})
-                if owner is not None and not owner.alive():
+                if owner is not None and str(owner.pid) in pids:
                     found.append(f"{kind} {seen.get('Id') or seen.get('Name')} (run {owner.run_id})")
     except SandboxError as error:
         found.append(f"the engine could not be asked: {error}")

@@ -1,6 +1,6 @@
 """A benchmark of sixty trials that cost next to nothing, whose right verdicts are known beforehand.
 
-Half of its tasks are decided by an exit code, half by what a command prints: a lost piece of output must show.
+Half of its tasks are decided by an exit code, half by what a command prints: lost output must show.
 """
 
 from __future__ import annotations

@@ -1,0 +1,87 @@
+"""The two trials that every fault is tried on: one that must pass and one that must fail, in this process."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tenacity import wait_none
+
+from orchestrator import inputs, plan, run, trial
+from orchestrator.agents import make_all
+from orchestrator.befores import BeforeCache
+from orchestrator.documents.record import TrialRecord
+from orchestrator.loading import load_benchmark
+from orchestrator.plugins import Registry
+from orchestrator.rubrics import RubricStore
+from orchestrator.store import RunFolder, RunHeader, Store
+from orchestrator.tools import Tools
+from sandboxes.protocol import Provider
+from tests.faults import small
+
+AGENTS = ("gold", "noop")
+NOBODYS = ("errored", "not_run")
+"""How a trial may end instead of its right verdict, when the machine is at fault; never otherwise."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Both trials of one task, ready to be run again and again."""
+
+    folder: Path
+    task: str
+    home: Path
+
+    def run(self, provider: Provider, *, retries: int = 2, slots: int = 1) -> list[TrialRecord]:
+        """Both, one after the other, into a folder that is gone afterwards: the last record of each."""
+        benchmark = load_benchmark(self.folder)
+        registry = Registry.load()
+        agents = make_all(AGENTS, registry.agents, benchmark)
+        rubrics = RubricStore.load([self.folder / "rubrics"])
+        decisive = inputs.of(benchmark, agents, rubrics.resolve, version="1")
+        planned = plan.make(benchmark, AGENTS, 1, self.task, inputs=decisive)
+        tools = Tools(
+            benchmark=benchmark,
+            provider=provider,
+            agents=agents,
+            executors=registry.executors,
+            rubrics=rubrics.resolve,
+            home=self.home,
+            befores=BeforeCache(),
+        )
+        out = self.folder / "run"
+        shutil.rmtree(out, ignore_errors=True)
+        with Store.create(RunHeader.begin(benchmark.id, planned.to_json()), out) as store:
+            run.execute(
+                planned,
+                attempt=lambda job, note: trial.run(job, note, tools),
+                benchmark=benchmark,
+                provider=provider,
+                store=store,
+                slots=slots,
+                retries=retries,
+                wait=wait_none(),
+            )
+        return list(RunFolder(out).latest().values())
+
+
+def pairs(place: Path) -> tuple[Pair, Pair]:
+    """One task that an exit code decides, and one that the printed report decides."""
+    folder, _ = small.write(place / "bench", tasks=2)
+    home = place / "home"
+    home.mkdir(exist_ok=True)
+    return Pair(folder, "t0", home), Pair(folder, "t1", home)
+
+
+def wrong(records: list[TrialRecord]) -> list[str]:
+    """What must never be, in words: another verdict, somebody else's fault, our own bug."""
+    found = []
+    for record in records:
+        right = small.right_status(record.agent.name)
+        nobodys = record.status in NOBODYS and record.end != "harness_error"
+        if record.status != right and not nobodys:
+            found.append(
+                f"{record.trial}: {record.status} ({record.end}) instead of {right}: {record.reason[:300]}"
+            )
+    return found
