@@ -19,9 +19,13 @@ from orchestrator.graders.rubric_checks import RubricChecks
 from orchestrator.grading import ExecutorSet, Resolver
 from orchestrator.notebook import Notebook
 from orchestrator.outcomes import Grade, Verdict
-from orchestrator.tasks import states
+from orchestrator.tasks import interpreter, states
+from orchestrator.tasks.clients import HostClients
+from orchestrator.tasks.fetchroom import RoomClients
+from orchestrator.tasks.interpreter import HOST_PYTHON, Interpreter
 from orchestrator.tasks.states import Graded, TaskState
 from orchestrator.worktree.change import Change
+from orchestrator.worktree.trees import TreeStore
 from sandboxes.protocol import Provider
 from sandboxes.spec import Image, Limits, Network, RoomSpec
 
@@ -49,6 +53,7 @@ class Tools:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_states", {})
+        object.__setattr__(self, "_troubles", {})
         object.__setattr__(self, "_graded", {})
         object.__setattr__(self, "_graded_lock", threading.Lock())
         object.__setattr__(self, "_locks", {task.id: threading.Lock() for task in self.benchmark.tasks})
@@ -85,10 +90,52 @@ class Tools:
         """The task's trees and layers, prepared once per run; other trials of the task wait for the first.
         Raises what `states.prepare` raises."""
         held: dict[str, TaskState] = self._states  # type: ignore[attr-defined]
+        troubles: dict[str, Exception] = self._troubles  # type: ignore[attr-defined]
         with self._locks[task.id]:  # type: ignore[attr-defined]
+            if (trouble := troubles.pop(task.id, None)) is not None:
+                raise trouble
             if task.id not in held:
-                held[task.id] = states.prepare(task, self.benchmark, self.home)
+                held[task.id] = self._prepared(task)
             return held[task.id]
+
+    def prepare_ahead(self, task: Task) -> None:
+        """The task's state and its base system, before anybody asks for them. What goes wrong is told to the
+        first who does; asking again tries again."""
+        held: dict[str, TaskState] = self._states  # type: ignore[attr-defined]
+        troubles: dict[str, Exception] = self._troubles  # type: ignore[attr-defined]
+        with self._locks[task.id]:  # type: ignore[attr-defined]
+            if task.id in held or task.id in troubles or task.environment is None:
+                return
+            try:
+                held[task.id] = self._prepared(task)
+                if not task.environment.host:
+                    self.provider.prepare(image_of(task.environment, self.benchmark.root))
+            except Exception as trouble:
+                held.pop(task.id, None)
+                troubles[task.id] = trouble
+
+    def _prepared(self, task: Task) -> TaskState:
+        def python() -> Interpreter | None:
+            assert task.environment is not None
+            image = image_of(task.environment, self.benchmark.root)
+            return interpreter.of_room(image, self.provider, TreeStore(self.home / "trees"))
+
+        clients = self.clients
+        known = python if self.provider.capabilities().outside else lambda: HOST_PYTHON
+        return states.prepare(task, self.benchmark, self.home, clients, known)
+
+    @cached_property
+    def clients(self) -> RoomClients:
+        """Who fetches what is not on this machine yet."""
+        return RoomClients(self.provider, self._on_this_machine)
+
+    @cached_property
+    def _on_this_machine(self) -> HostClients:
+        return HostClients()
+
+    def stop_fetching(self) -> None:
+        """End what is being fetched outside of rooms, from any thread; rooms are closed by their provider."""
+        self._on_this_machine.stop()
 
     def graded(self, state: TaskState, change: Change) -> Graded:
         """The tree that is judged. The same change to the same task is the same tree, so that repeats of a

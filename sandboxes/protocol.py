@@ -148,6 +148,8 @@ class Capabilities:
     unenforced: tuple[str, ...] = ()
     """Names of limits that cannot be enforced here."""
     notes: tuple[str, ...] = ()
+    outside: bool = False
+    """Whether its rooms can have the machine's network (`RoomSpec.outside`)."""
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,18 @@ class Network:
 
 
 @dataclass(frozen=True)
+class Outside:
+    """What a room shares with the machine so that registries' clients can work in it.
+
+    Only proctor's own fetching asks for it. Nothing in a benchmark becomes an Outside, so no task, agent or
+    oracle ever sees one.
+    """
+
+    folders: tuple[str, ...] = ()
+    """Folders and files of the machine (absolute paths), read-only at the same place: mirrors on disk."""
+
+
+@dataclass(frozen=True)
 class RoomSpec:
     """Everything needed to open a room."""
 
@@ -114,6 +126,8 @@ class RoomSpec:
     """Given to every command of the room. PATH, HOME, LANG and TZ have defaults."""
     limits: Limits = Limits()
     network: Network = Network()
+    outside: Outside | None = None
+    """Set: the room has the machine's own network and names. None, as for every task: it has neither."""
     user: Literal["candidate", "root"] = "candidate"
     label: str = ""
     """Free text for people (the trial's id); also put on what the engine lists."""

@@ -14,6 +14,7 @@ from orchestrator.drafting.wanted import Commits, Releases, Wanted
 from orchestrator.errors import AuthoringError
 from orchestrator.tasks import sources
 from orchestrator.tasks.archives import ArchiveTrouble, unpack
+from orchestrator.tasks.clients import HOST, Clients
 from orchestrator.tasks.downloads import Downloads, digest
 from orchestrator.tasks.place import Place
 from orchestrator.tasks.releases import ECOSYSTEMS, ReleaseMissing
@@ -49,21 +50,22 @@ class Pair:
         return "" if data is None else data.decode("utf-8", "replace")
 
 
-def fetch(wanted: Wanted, home: Path, folder: Path) -> Pair:
+def fetch(wanted: Wanted, home: Path, folder: Path, clients: Clients = HOST) -> Pair:
     """Raises AuthoringError (no such release or commit, nothing differs) and SourceUnavailable."""
     store = TreeStore(home / "trees")
     if isinstance(wanted, Releases):
-        pair = _releases(wanted, store, Downloads(home / "downloads"))
+        pair = _releases(wanted, store, Downloads(home / "downloads"), clients)
     else:
-        pair = _commits(wanted, store, home, folder)
+        pair = _commits(wanted, store, home, folder, clients)
     if pair.fixed == pair.broken:
         raise AuthoringError(f"both sides of {wanted.name} hold the same files")
     return pair
 
 
-def _releases(wanted: Releases, store: TreeStore, downloads: Downloads) -> Pair:
+def _releases(wanted: Releases, store: TreeStore, downloads: Downloads, clients: Clients) -> Pair:
     with ThreadPoolExecutor(2) as both:
-        fixed, broken = both.map(lambda v: _release(wanted, v, downloads), (wanted.fixed, wanted.broken))
+        versions = (wanted.fixed, wanted.broken)
+        fixed, broken = both.map(lambda v: _release(wanted, v, downloads, clients), versions)
     source = {
         "kind": "release_pair",
         "ecosystem": wanted.ecosystem,
@@ -78,12 +80,12 @@ def _releases(wanted: Releases, store: TreeStore, downloads: Downloads) -> Pair:
         raise AuthoringError(f"a release of {wanted.package} cannot be used: {trouble}") from trouble
 
 
-def _release(wanted: Releases, version: str, downloads: Downloads) -> Path:
+def _release(wanted: Releases, version: str, downloads: Downloads, clients: Clients) -> Path:
     """The release's archive, kept under its hash: nobody has said yet which one it must have."""
     with tempfile.TemporaryDirectory(prefix="proctor-draft-") as folder:
         part = Path(folder) / "archive"
         try:
-            ECOSYSTEMS[wanted.ecosystem](wanted.package, version, part)
+            ECOSYSTEMS[wanted.ecosystem](wanted.package, version, part, clients)
         except ReleaseMissing as missing:
             raise AuthoringError(str(missing)) from missing
 
@@ -93,13 +95,14 @@ def _release(wanted: Releases, version: str, downloads: Downloads) -> Path:
         return downloads.file(digest(part), keep)
 
 
-def _commits(wanted: Commits, store: TreeStore, home: Path, folder: Path) -> Pair:
+def _commits(wanted: Commits, store: TreeStore, home: Path, folder: Path, clients: Clients) -> Pair:
     local = Path(wanted.url)
     url = str(local.resolve()) if local.exists() else wanted.url
     place = Place(Benchmark(id="draft", version="1.0", tasks=(), root=folder), Task(id="draft"))
 
     def one(ref: str) -> tuple[str, str]:
-        found = sources.fetch(GitSource(kind="git", url=url, ref=ref), store, home / "downloads", place)
+        source = GitSource(kind="git", url=url, ref=ref)
+        found = sources.fetch(source, store, home / "downloads", place, clients)
         return found.tree, found.facts["source"].removeprefix("commit:")
 
     try:

@@ -16,8 +16,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from orchestrator.errors import AuthoringError
-from orchestrator.tasks.dependencies import PLATFORMS, PYTHON
-from orchestrator.tasks.releases import client, last_line, pip_python
+from orchestrator.tasks.clients import HERE, HOST, Clients, last_line
+from orchestrator.tasks.interpreter import HOST_PYTHON, Interpreter
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,23 @@ class Resolved:
     """Canonical name -> its Requires-Dist lines."""
 
 
-def pip(wanted: Iterable[str], *, alone: bool = False) -> Resolved:
+def pip(
+    wanted: Iterable[str],
+    *,
+    alone: bool = False,
+    clients: Clients = HOST,
+    python: Interpreter = HOST_PYTHON,
+) -> Resolved:
     """What pip would install from wheels for these requirements; `alone` leaves out what they require.
 
     Raises AuthoringError when it finds none.
     """
-    command = [pip_python(), "-I", "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
-    command += ["--only-binary", ":all:", "--python-version", PYTHON, "--implementation", "cp"]
-    command += [word for platform in PLATFORMS for word in ("--platform", platform)]
-    command += ["--no-deps"] if alone else []
+    words = ["install", "--dry-run", "--ignore-installed", "--quiet", *python.options]
+    words += ["--no-deps"] if alone else []
     with tempfile.TemporaryDirectory(prefix="proctor-pins-") as folder:
         report = Path(folder) / "report.json"
-        command += ["--target", folder, "--report", str(report), "--", *sorted(set(wanted))]
-        done = client(command, "pip")
+        words += ["--target", HERE, "--report", f"{HERE}/report.json", "--", *sorted(set(wanted))]
+        done = clients.call("pip", words, Path(folder))
         if done.returncode or not report.exists():
             raise AuthoringError(f"pip cannot resolve the dependencies: {last_line(done)}")
         found = [item["metadata"] for item in json.loads(report.read_text(encoding="utf-8"))["install"]]
@@ -70,14 +74,14 @@ def without(pins: Iterable[str], name: str) -> tuple[str, ...]:
     return tuple(pin for pin in pins if canonicalize_name(pin.partition("==")[0]) != own)
 
 
-def npm(wanted: Mapping[str, str]) -> tuple[str, ...]:
+def npm(wanted: Mapping[str, str], clients: Clients = HOST) -> tuple[str, ...]:
     """name@version of all that npm would put at the top of a node_modules folder. Raises AuthoringError."""
     if not wanted:
         return ()
     with tempfile.TemporaryDirectory(prefix="proctor-pins-") as folder:
         Path(folder, "package.json").write_text(json.dumps({"dependencies": dict(wanted)}))
-        command = ["npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = client(command, "npm", cwd=folder)
+        words = ["install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]
+        done = clients.call("npm", words, Path(folder))
         lock = Path(folder, "package-lock.json")
         if done.returncode or not lock.exists():
             raise AuthoringError(f"npm cannot resolve the dependencies: {last_line(done)}")

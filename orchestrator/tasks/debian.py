@@ -14,6 +14,7 @@ from pathlib import Path
 from orchestrator.documents.benchmark import DebianSource
 from orchestrator.tasks.aptsource import fetch_debian
 from orchestrator.tasks.archives import ArchiveTrouble, unpack
+from orchestrator.tasks.clients import Clients
 from orchestrator.tasks.downloads import Downloads, WrongHash
 from orchestrator.tasks.place import Place
 from orchestrator.tasks.releases import ReleaseMissing
@@ -28,13 +29,13 @@ _TAR = re.compile(r"[^/_]+_[^/_]+?\.(?:(?P<kind>orig|debian)(?:-(?P<part>[A-Za-z
 
 
 def fixed_and_broken(
-    source: DebianSource, store: TreeStore, downloads: Downloads, place: Place
+    source: DebianSource, store: TreeStore, downloads: Downloads, place: Place, clients: Clients
 ) -> dict[str, str]:
     """{"tree": all patches applied, "broken": the same without the source part of `source.revert`}.
 
     Raises AuthoringError and SourceUnavailable.
     """
-    files = _files(source, downloads, place)
+    files = _files(source, downloads, place, clients)
     try:
         tree = store.add(_unpacked(files, place))
     except ArchiveTrouble as trouble:
@@ -48,7 +49,7 @@ def fixed_and_broken(
     return {"tree": tree, "broken": _reverted(source, store, tree, series, place)}
 
 
-def _files(source: DebianSource, downloads: Downloads, place: Place) -> dict[str, Path]:
+def _files(source: DebianSource, downloads: Downloads, place: Place, clients: Clients) -> dict[str, Path]:
     """The package's files by name, each with the hash the task names."""
     fetched: list[tempfile.TemporaryDirectory[str]] = []
 
@@ -57,7 +58,8 @@ def _files(source: DebianSource, downloads: Downloads, place: Place) -> dict[str
             if not fetched:
                 fetched.append(tempfile.TemporaryDirectory(prefix="proctor-debian-"))
                 folder = Path(fetched[0].name)
-                fetch_debian(source.suite, source.package, source.version, downloads.folder / "apt", folder)
+                lists = downloads.folder / "apt"
+                fetch_debian(source.suite, source.package, source.version, lists, folder, clients)
             file = Path(fetched[0].name) / name
             if not file.is_file():
                 raise ReleaseMissing(f"{source.package} {source.version} has no file {name}")

@@ -19,29 +19,29 @@ from orchestrator.documents.benchmark import Dependencies
 from orchestrator.errors import AuthoringError
 from orchestrator.tasks.aptsource import fetch_packages, machine_suite
 from orchestrator.tasks.archives import ArchiveTrouble, tar_entries
+from orchestrator.tasks.clients import HERE, HOST, Clients, last_line
 from orchestrator.tasks.downloads import SourceUnavailable, digest
 from orchestrator.tasks.hostfiles import folder_entries
+from orchestrator.tasks.interpreter import HOST_PYTHON, Interpreter
 from orchestrator.tasks.memo import Memo
 from orchestrator.tasks.place import Place
-from orchestrator.tasks.releases import ReleaseMissing, client, last_line, pip_python
+from orchestrator.tasks.releases import ReleaseMissing
 from orchestrator.tasks.requirements import unmet
 from orchestrator.tasks.wheels import wheel_entries
 from orchestrator.worktree.trees import TreeStore
 from sandboxes.spec import DEFAULT_PATH, Entry, Layer
 
-PYTHON = "3.11"
-"""The room's Python (Debian 12's), for which wheels are taken."""
-PLATFORMS = tuple(f"manylinux_2_{minor}_x86_64" for minor in (36, 35, 34, 31, 28, 27, 24, 17, 12, 5))
-
 
 @dataclass(frozen=True)
 class Room:
-    """What decides besides the list."""
+    """What decides besides the list, and whose clients fetch."""
 
     suite: str
     """Of the Debian in it."""
     lists: Path
     """Where apt's lists are kept."""
+    python: Interpreter
+    clients: Clients
     project: str = ""
     """The release that the task is about, which the work tree brings."""
 
@@ -69,19 +69,29 @@ class Installed:
     """What was installed, by package: version and SHA-256 of its file."""
 
 
-def install(wanted: Dependencies, store: TreeStore, place: Place) -> Installed:
-    """The layers of a task's lists. Raises AuthoringError (no such package) and SourceUnavailable."""
+def install(
+    wanted: Dependencies,
+    store: TreeStore,
+    place: Place,
+    clients: Clients = HOST,
+    python: Callable[[], Interpreter] = lambda: HOST_PYTHON,
+) -> Installed:
+    """The layers of a task's lists. `python` tells the room's own, for which wheels are taken; it is asked
+    only where there are any. Raises AuthoringError (no such package) and SourceUnavailable.
+    """
     layers: list[Layer] = []
     env: dict[str, str] = {}
     facts: dict[str, str] = {}
     for name, kind in KINDS.items():
         items: tuple[str, ...] = getattr(wanted, name)
         if items:
-            answer = _installed(name, kind, items, store, place)
+            fitting = python() if name == "pip" else HOST_PYTHON
+            answer = _installed(name, kind, items, store, place, clients, fitting)
             tree = answer["tree"]
             layers.append(Layer(tree, kind.target, lambda tree=tree: store.entries(tree)))  # type: ignore[misc]
             env |= {key: _joined(env.get(key), value) for key, value in kind.env.items()}
             facts |= {f"{name}:{package}": fact for package, fact in answer["facts"].items()}
+            facts |= {f"{name}_fetched": answer["by"]} if answer.get("by") else {}
     return Installed(tuple(layers), env, facts)
 
 
@@ -108,17 +118,25 @@ class _Incomplete(Exception):
     """The packages need others that the list does not name; the arguments say which, a sentence each."""
 
 
-def _installed(name: str, kind: Kind, items: Sequence[str], store: TreeStore, place: Place) -> dict[str, Any]:
+def _installed(
+    name: str,
+    kind: Kind,
+    items: Sequence[str],
+    store: TreeStore,
+    place: Place,
+    clients: Clients,
+    python: Interpreter,
+) -> dict[str, Any]:
     recipe = place.task.environment.debian if place.task.environment else None
     lists = store.folder.parent / "downloads" / "apt"
     project = getattr(place.task.source, "package", "") if name == "pip" else ""
-    room = Room(recipe.suite if recipe else machine_suite(), lists, project)
+    room = Room(recipe.suite if recipe else machine_suite(), lists, python, clients, project)
 
     def work() -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="proctor-deps-") as folder:
             try:
                 entries, facts = kind.fetch(items, Path(folder), room)
-                return {"tree": store.add(entries), "facts": facts}
+                return {"tree": store.add(entries), "facts": facts, "by": clients.told()}
             except _Incomplete as lacking:
                 wrong = [place.wrong(f"dependencies.{name}", said, "add it, pinned") for said in lacking.args]
                 raise AuthoringError([problem for error in wrong for problem in error.problems]) from None
@@ -126,32 +144,30 @@ def _installed(name: str, kind: Kind, items: Sequence[str], store: TreeStore, pl
                 hint = "pin each as " + ("name==version" if name == "pip" else "its registry lists it")
                 raise place.wrong(f"dependencies.{name}", str(refused), hint) from refused
 
-    asked = ["dependencies", 2 if name == "pip" else 1, name, sorted(items), PYTHON, PLATFORMS]
-    return Memo(store).get([*asked, room.suite] if name == "apt" else asked, work)
+    fitting: Mapping[str, list[Any]] = {"pip": [3, python.version, python.platforms], "apt": [2, room.suite]}
+    return Memo(store).get(["dependencies", name, sorted(items), *fitting.get(name, [2])], work)
 
 
 def _pip(items: Sequence[str], folder: Path, room: Room) -> tuple[Iterator[Entry], dict[str, str]]:
-    command = [pip_python(), "-I", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet"]
-    command += ["--python-version", PYTHON, "--implementation", "cp", "--dest", str(folder)]
-    command += [word for platform in PLATFORMS for word in ("--platform", platform)]
-    done = client([*command, "--", *items], "pip")
+    words = ["download", "--no-deps", "--quiet", *room.python.options, "--dest", HERE]
+    done = room.clients.call("pip", [*words, "--", *items], folder)
     if done.returncode:
-        words = done.stderr.decode("utf-8", "replace")
-        if "No matching distribution" in words and "connection" not in words.lower():
+        said = done.stderr.decode("utf-8", "replace")
+        if "No matching distribution" in said and "connection" not in said.lower():
             raise _Refused(f"pip finds no wheel: {last_line(done).removeprefix('ERROR: ')}")
         raise SourceUnavailable(f"pip could not fetch the dependencies: {last_line(done)}")
     wheels = sorted(folder.glob("*.whl"))
-    lacking = unmet(wheels, PYTHON, [room.project] if room.project else [], items)
+    lacking = unmet(wheels, room.python, [room.project] if room.project else [], items)
     if lacking:
         raise _Incomplete(*lacking)
     facts = {wheel.name: f"sha256:{digest(wheel)}" for wheel in wheels}
     return (entry for wheel in wheels for entry in wheel_entries(wheel)), facts
 
 
-def _npm(items: Sequence[str], folder: Path, _: Room) -> tuple[Iterator[Entry], dict[str, str]]:
+def _npm(items: Sequence[str], folder: Path, room: Room) -> tuple[Iterator[Entry], dict[str, str]]:
     flags = ["--ignore-scripts", "--no-save", "--no-audit", "--no-fund", "--no-update-notifier"]
     (folder / "package.json").write_text("{}")
-    done = client(["npm", "install", *flags, "--prefix", str(folder), *items], "npm", cwd=str(folder))
+    done = room.clients.call("npm", ["install", *flags, "--prefix", HERE, *items], folder)
     if done.returncode:
         words = done.stderr.decode("utf-8", "replace")
         if any(code in words for code in ("E404", "ETARGET", "EINVALIDTAGNAME")):
@@ -171,7 +187,7 @@ def _npm(items: Sequence[str], folder: Path, _: Room) -> tuple[Iterator[Entry], 
 
 
 def _apt(items: Sequence[str], folder: Path, room: Room) -> tuple[Iterator[Entry], dict[str, str]]:
-    fetch_packages(room.suite, items, room.lists, folder)
+    fetch_packages(room.suite, items, room.lists, folder, room.clients)
     files = sorted(folder.glob("*.deb"))
     facts = {file.name: f"sha256:{digest(file)}" for file in files}
     return (entry for file in files for entry in _deb(file)), facts

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 
 from orchestrator.tasks import pipfetch
+from orchestrator.tasks.clients import HERE, HOST, Clients, last_line
 from orchestrator.tasks.downloads import SourceUnavailable
 
-TIMEOUT = 900.0
-"""Seconds one release may take to fetch."""
 _NPM_MISSING = ("E404", "ETARGET", "EINVALIDTAGNAME")
 
 
@@ -28,67 +24,43 @@ class ReleaseMissing(LookupError):
     """There is no such release, it was withdrawn, or it has no source archive. One sentence."""
 
 
-Fetch = Callable[[str, str, Path], None]
-"""(package, version, file to write). Raises ReleaseMissing and SourceUnavailable."""
+Fetch = Callable[[str, str, Path, Clients], None]
+"""(package, version, file to write, whose clients). Raises ReleaseMissing and SourceUnavailable."""
 
 
-def fetch_pypi(package: str, version: str, into: Path) -> None:
+def fetch_pypi(package: str, version: str, into: Path, clients: Clients = HOST) -> None:
     """The sdist of a release on the index that pip is set up for."""
-    command = [pip_python(), "-I", str(Path(pipfetch.__file__)), package, version, str(into)]
-    done = client(command, "pip")
-    answer = _last_json(done.stdout)
-    if done.returncode or answer is None:
-        raise SourceUnavailable(f"pip could not fetch {package} {version}: {last_line(done)}")
-    if missing := answer.get("missing"):
-        raise ReleaseMissing(str(missing))
-    if unreachable := answer.get("unreachable"):
-        raise SourceUnavailable(f"{package} {version} cannot be fetched: {unreachable}")
+    with tempfile.TemporaryDirectory(prefix="proctor-pip-") as name:
+        folder = Path(name)
+        shutil.copyfile(pipfetch.__file__, folder / "pipfetch.py")
+        words = [f"{HERE}/pipfetch.py", package, version, f"{HERE}/sdist"]
+        done = clients.call("python", words, folder)
+        answer = _last_json(done.stdout)
+        if done.returncode or answer is None:
+            raise SourceUnavailable(f"pip could not fetch {package} {version}: {last_line(done)}")
+        if missing := answer.get("missing"):
+            raise ReleaseMissing(str(missing))
+        if unreachable := answer.get("unreachable"):
+            raise SourceUnavailable(f"{package} {version} cannot be fetched: {unreachable}")
+        shutil.move(folder / "sdist", into)
 
 
-def fetch_npm(package: str, version: str, into: Path) -> None:
+def fetch_npm(package: str, version: str, into: Path, clients: Clients = HOST) -> None:
     """The tarball of a release on the registry that npm is set up for."""
-    if shutil.which("npm") is None:
-        raise SourceUnavailable("npm is not installed; install it to fetch releases from its registry")
-    with tempfile.TemporaryDirectory(prefix="proctor-npm-") as folder:
-        command = ["npm", "pack", f"{package}@{version}", "--ignore-scripts", "--pack-destination", folder]
-        done = client(command, "npm", cwd=folder)
-        files = list(Path(folder).glob("*.tgz"))
+    with tempfile.TemporaryDirectory(prefix="proctor-npm-") as name:
+        folder = Path(name)
+        words = ["pack", f"{package}@{version}", "--ignore-scripts", "--pack-destination", HERE]
+        done = clients.call("npm", words, folder)
+        files = list(folder.glob("*.tgz"))
         if done.returncode or len(files) != 1:
-            words = done.stderr.decode("utf-8", "replace")
-            if any(code in words for code in _NPM_MISSING):
+            said = done.stderr.decode("utf-8", "replace")
+            if any(code in said for code in _NPM_MISSING):
                 raise ReleaseMissing(f"npm has no {package}@{version}")
             raise SourceUnavailable(f"npm could not fetch {package}@{version}: {last_line(done)}")
         shutil.move(files[0], into)
 
 
 ECOSYSTEMS: Mapping[str, Fetch] = {"pypi": fetch_pypi, "npm": fetch_npm}
-
-
-def client(command: list[str], name: str, cwd: str | None = None) -> subprocess.CompletedProcess[bytes]:
-    """Run a registry's client to its end. Raises SourceUnavailable when it takes too long."""
-    try:
-        return subprocess.run(
-            command, capture_output=True, timeout=TIMEOUT, cwd=cwd, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired as slow:
-        raise SourceUnavailable(f"{name} did not answer within {slow.timeout:g} s") from slow
-    except OSError as error:
-        raise SourceUnavailable(f"{name} cannot be started: {error}") from error
-
-
-@cache
-def pip_python() -> str:
-    """A Python that has pip: this one, else the first `python3` on PATH. Raises SourceUnavailable."""
-    for python in (sys.executable, shutil.which("python3")):
-        if python and subprocess.run([python, "-I", "-c", "import pip"], capture_output=True).returncode == 0:
-            return python
-    raise SourceUnavailable("pip is not installed; `python3 -m ensurepip` brings it")
-
-
-def last_line(done: subprocess.CompletedProcess[bytes]) -> str:
-    """The last thing a client said, for a message."""
-    lines = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else f"it ended {done.returncode}"
 
 
 def _last_json(out: bytes) -> dict[str, object] | None:

@@ -11,29 +11,21 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-ROOM = {
-    "implementation_name": "cpython",
-    "os_name": "posix",
-    "platform_machine": "x86_64",
-    "platform_python_implementation": "CPython",
-    "platform_system": "Linux",
-    "sys_platform": "linux",
-}
-"""The markers of every room, apart from its Python."""
+from orchestrator.tasks.interpreter import Interpreter
 
 
 def unmet(
-    wheels: Sequence[Path], python: str, given: Collection[str] = (), asked: Collection[str] = ()
+    wheels: Sequence[Path], python: Interpreter, given: Collection[str] = (), asked: Collection[str] = ()
 ) -> list[str]:
     """A sentence for each requirement that none of `wheels` meets by name: "pytest 8.3.4 needs pluggy<2".
 
-    `python` is the room's ("3.11"); `given` are projects that are there already; `asked` is the list as
+    `python` is the room's; `given` are projects that are there already; `asked` is the list as
     written, for its extras ("coverage[toml]==7.6.9"). Versions are the author's choice and not compared.
     Raises zipfile.BadZipFile.
     """
     known = {canonicalize_name(wheel.name.split("-")[0]) for wheel in wheels}
     known |= {canonicalize_name(name) for name in given}
-    room = ROOM | {"python_version": python, "python_full_version": f"{python}.0"}
+    room = dict(python.markers)
     extras = {canonicalize_name(line.name): line.extras for line in map(Requirement, asked)}
     found = []
     for wheel in wheels:

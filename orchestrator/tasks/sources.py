@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
+import shutil
 import tempfile
+import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -18,9 +18,11 @@ from orchestrator.documents.benchmark import (
     ReleasePairSource,
     Source,
 )
-from orchestrator.tasks import debian
+from orchestrator.tasks import debian, gits, urlfetch
 from orchestrator.tasks.archives import ArchiveTrouble, unpack
+from orchestrator.tasks.clients import HERE, HOST, Clients, last_line
 from orchestrator.tasks.downloads import Downloads, SourceUnavailable, WrongHash
+from orchestrator.tasks.fetched import Fetched
 from orchestrator.tasks.hostfiles import folder_entries
 from orchestrator.tasks.memo import Memo
 from orchestrator.tasks.place import Place
@@ -41,21 +43,11 @@ class Digest(Protocol):
     def update(self, data: bytes, /) -> None: ...
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """A source as trees."""
-
-    tree: str
-    broken: str | None = None
-    """Of a release pair: `tree` with the swapped paths as in the broken release. Of a Debian package: without
-    the patches to revert."""
-    facts: Mapping[str, str] = field(default_factory=dict)
-    """What was fetched, for the records: commit, hashes."""
-
-
-def fetch(source: Source | None, store: TreeStore, downloads: Path, place: Place) -> Fetched:
+def fetch(
+    source: Source | None, store: TreeStore, downloads: Path, place: Place, clients: Clients = HOST
+) -> Fetched:
     """The source's trees. What has a fixed content (a full commit id, an archive, a release) is fetched
-    once and needs no network afterwards.
+    once, by `clients`, and needs no network afterwards.
 
     Raises AuthoringError (no such folder, ref or release; a wrong hash; an archive that cannot be used) and
     SourceUnavailable (the network or the tool is not there).
@@ -67,13 +59,13 @@ def fetch(source: Source | None, store: TreeStore, downloads: Path, place: Place
             case PathSource():
                 return _path(source, store, place)
             case GitSource():
-                return _git(source, store, place)
+                return gits.fetched(source, store, place, clients)
             case ArchiveSource():
-                return _archive(source, store, Downloads(downloads), place)
+                return _archive(source, store, Downloads(downloads), place, clients)
             case ReleasePairSource():
-                return _release_pair(source, store, Downloads(downloads), place)
+                return _release_pair(source, store, Downloads(downloads), place, clients)
             case DebianSource():
-                return _debian(source, store, Downloads(downloads), place)
+                return _debian(source, store, Downloads(downloads), place, clients)
     except BadName as bad:
         raise place.wrong("source", f"it holds a name that cannot be kept: {bad}") from bad
 
@@ -108,7 +100,9 @@ def _digested(entries: Iterable[Entry], digest: Digest) -> Iterator[Entry]:
         yield entry
 
 
-def _archive(source: ArchiveSource, store: TreeStore, downloads: Downloads, place: Place) -> Fetched:
+def _archive(
+    source: ArchiveSource, store: TreeStore, downloads: Downloads, place: Place, clients: Clients
+) -> Fetched:
     name = source.path or source.url or ""
     field_name = "source.path" if source.path else "source.url"
 
@@ -116,44 +110,43 @@ def _archive(source: ArchiveSource, store: TreeStore, downloads: Downloads, plac
         if source.path:
             into.write_bytes(place.read("source.path", source.path))
         else:
-            _download(source.url or "", into, place)
+            _download(source.url or "", into, place, clients)
 
     def work() -> dict[str, str]:
         try:
-            return {"tree": store.add(unpack(downloads.file(source.sha256, get)))}
+            tree = store.add(unpack(downloads.file(source.sha256, get)))
+            return {"tree": tree, "by": "" if source.path else clients.told()}
         except WrongHash as wrong:
             raise _wrong_hash(place, "source.sha256", name, wrong) from wrong
         except ArchiveTrouble as trouble:
             raise place.wrong(field_name, f"{name}: {trouble}") from trouble
 
     answer = Memo(store).get(["archive", 1, source.sha256], work)
-    return Fetched(answer["tree"], None, {"source": f"sha256:{source.sha256}"})
+    return Fetched(answer["tree"], None, {"source": f"sha256:{source.sha256}", **_by(answer)})
 
 
-def _download(url: str, into: Path, place: Place) -> None:
-    import urllib.error
-    import urllib.parse
-    import urllib.request  # brings ssl: a twentieth of a second that most runs do not need
-
+def _download(url: str, into: Path, place: Place, clients: Clients) -> None:
     if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
         raise place.wrong("source.url", f"{url} is not an http or https address")
-    try:
-        with urllib.request.urlopen(url, timeout=FETCH_TIMEOUT) as answer, into.open("wb") as file:
-            while chunk := answer.read(1 << 20):
-                file.write(chunk)
-    except urllib.error.HTTPError as error:
-        if error.code in (404, 410):
-            raise place.wrong("source.url", f"{url} is not there ({error.code})") from error
-        raise SourceUnavailable(f"{url}: {error}") from error
-    except OSError as error:
-        raise SourceUnavailable(f"{url} cannot be fetched: {error}") from error
+    with tempfile.TemporaryDirectory(prefix="proctor-url-") as name:
+        folder = Path(name)
+        shutil.copyfile(urlfetch.__file__, folder / "urlfetch.py")
+        done = clients.call("python", [f"{HERE}/urlfetch.py", url, f"{HERE}/file"], folder)
+        said = done.stdout.decode("utf-8", "replace").strip()
+        if said in ("404", "410"):
+            raise place.wrong("source.url", f"{url} is not there ({said})")
+        if done.returncode or said != "200":
+            raise SourceUnavailable(f"{url} cannot be fetched: {said or last_line(done)}")
+        shutil.move(folder / "file", into)
 
 
-def _release_pair(source: ReleasePairSource, store: TreeStore, downloads: Downloads, place: Place) -> Fetched:
+def _release_pair(
+    source: ReleasePairSource, store: TreeStore, downloads: Downloads, place: Place, clients: Clients
+) -> Fetched:
     def one(side: str, version: str, sha256: str) -> str:
         get = ECOSYSTEMS[source.ecosystem]
         try:
-            file = downloads.file(sha256, lambda into: get(source.package, version, into))
+            file = downloads.file(sha256, lambda into: get(source.package, version, into, clients))
             return store.add(unpack(file))
         except ReleaseMissing as missing:
             raise place.wrong(f"source.{side}", str(missing)) from missing
@@ -170,20 +163,28 @@ def _release_pair(source: ReleasePairSource, store: TreeStore, downloads: Downlo
         if broken == fixed:
             below = ", ".join(source.swap)
             raise place.wrong("source.swap", f"both releases have the same files below {below}")
-        return {"fixed": fixed, "broken": broken}
+        return {"fixed": fixed, "broken": broken, "by": clients.told()}
 
     answer = Memo(store).get(["release_pair", 1, source.model_dump(mode="json")], work)
     hashes = {"source_fixed": source.sha256.fixed, "source_broken": source.sha256.broken}
-    return Fetched(answer["fixed"], answer["broken"], {k: f"sha256:{v}" for k, v in hashes.items()})
+    facts = {name: f"sha256:{sha256}" for name, sha256 in hashes.items()}
+    return Fetched(answer["fixed"], answer["broken"], facts | _by(answer))
 
 
-def _debian(source: DebianSource, store: TreeStore, downloads: Downloads, place: Place) -> Fetched:
+def _by(answer: Mapping[str, str]) -> dict[str, str]:
+    """Where it was fetched, as the records have it."""
+    return {"source_fetched": answer["by"]} if answer.get("by") else {}
+
+
+def _debian(
+    source: DebianSource, store: TreeStore, downloads: Downloads, place: Place, clients: Clients
+) -> Fetched:
     def work() -> dict[str, str]:
-        return debian.fixed_and_broken(source, store, downloads, place)
+        return {**debian.fixed_and_broken(source, store, downloads, place, clients), "by": clients.told()}
 
     answer = Memo(store).get(["debian", 1, source.model_dump(mode="json")], work)
     facts = {f"source_{name}": f"sha256:{sha256}" for name, sha256 in source.sha256.items()}
-    return Fetched(answer["tree"], answer.get("broken"), facts)
+    return Fetched(answer["tree"], answer.get("broken"), facts | _by(answer))
 
 
 def _swapped(source: ReleasePairSource) -> Callable[[bytes], bool]:
@@ -195,61 +196,3 @@ def _swapped(source: ReleasePairSource) -> Callable[[bytes], bool]:
 def _wrong_hash(place: Place, path: str, what: str, wrong: WrongHash) -> Exception:
     message = f"{what} has the hash {wrong.seen}, not {wrong.expected}"
     return place.wrong(path, message, "check where it comes from before you write the new hash")
-
-
-# Git ------------------------------------------------------------------------------------------------------
-
-
-_TRUSTING = """\
-[safe]
-\tdirectory = *
-[protocol]
-\tallow = never
-""" + "".join(f'[protocol "{name}"]\n\tallow = always\n' for name in ("file", "git", "http", "https", "ssh"))
-"""A repository of another user may be read; helpers that run commands (`ext::`) may not be used."""
-
-
-def _git(source: GitSource, store: TreeStore, place: Place) -> Fetched:
-    local = place.root / source.url
-    url = str(local.absolute()) if local.exists() else source.url
-
-    def work() -> dict[str, str]:
-        with tempfile.TemporaryDirectory(prefix="proctor-clone-") as folder:
-            return _cloned(url, source.ref, Path(folder), store, place)
-
-    pinned = len(source.ref) == 40 and not source.ref.strip("0123456789abcdef")
-    answer = Memo(store).get(["git", 1, url, source.ref], work) if pinned else work()
-    return Fetched(answer["tree"], None, {"source": f"commit:{answer['commit']}"})
-
-
-def _cloned(url: str, ref: str, folder: Path, store: TreeStore, place: Place) -> dict[str, str]:
-    """One commit's tree, by way of a repository that is thrown away with all history in it."""
-    clone = TreeStore(folder / "clone")
-    trusting = folder / "gitconfig"
-    trusting.write_text(_TRUSTING)
-    env = {"GIT_CONFIG_GLOBAL": str(trusting), "HOME": str(Path.home())}
-    problem = ""
-    for depth in (["--depth=1"], []):
-        wanted = [ref] if depth else ["+refs/*:refs/all/*"]
-        command = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", *depth, "--", url, *wanted]
-        try:
-            done = clone.repository.run(command, env=env, check=False)
-        except subprocess.TimeoutExpired as slow:
-            raise SourceUnavailable(f"{url} could not be fetched in {slow.timeout:g} s") from slow
-        problem = problem or done.stderr.decode("utf-8", "replace").strip()
-        for name in ["FETCH_HEAD"] if depth else [ref, f"refs/all/heads/{ref}", f"refs/all/tags/{ref}"]:
-            found = clone.repository.run(["rev-parse", "--verify", "-q", f"{name}^{{commit}}"], check=False)
-            if done.returncode == 0 and found.returncode == 0:
-                commit = found.stdout.decode().strip()
-                return {"tree": store.add(clone.entries(commit)), "commit": commit}
-    raise _git_failure(url, ref, problem, place)
-
-
-def _git_failure(url: str, ref: str, problem: str, place: Place) -> Exception:
-    """A ref or a folder that is not there is the author's; the rest is the network's."""
-    if any(word in problem for word in ("Could not resolve", "timed out", "Connection", "unable to access")):
-        return SourceUnavailable(f"{url} cannot be fetched: {problem.splitlines()[-1]}")
-    if "does not appear to be a git repository" in problem or "does not exist" in problem:
-        return place.wrong("source.url", f"{url} is no git repository")
-    last = problem.splitlines()[-1] if problem else "git says nothing"
-    return place.wrong("source.ref", f"{url} has no commit {ref!r} ({last})")

@@ -15,6 +15,8 @@ from pathlib import Path
 from orchestrator.contract import ChangedFile
 from orchestrator.documents.benchmark import Benchmark, Task
 from orchestrator.tasks import dependencies, setups, sources
+from orchestrator.tasks.clients import HOST, Clients
+from orchestrator.tasks.interpreter import HOST_PYTHON, Interpreter
 from orchestrator.tasks.memo import Memo
 from orchestrator.tasks.place import Place
 from orchestrator.worktree.change import Change
@@ -118,18 +120,32 @@ def graded(state: TaskState, change: Change) -> Graded:
     return Graded(store, state.judge_tree, tree, tuple(show(path) for path in touched))
 
 
-def prepare(task: Task, benchmark: Benchmark, root: Path) -> TaskState:
+def prepare(
+    task: Task,
+    benchmark: Benchmark,
+    root: Path,
+    clients: Clients = HOST,
+    python: Callable[[], Interpreter | None] = lambda: HOST_PYTHON,
+) -> TaskState:
     """Fetch, set up and install what `task` names, keeping all of it below `root` (`sandboxes.home.home()`).
 
-    Nothing of a source or a dependency is executed. Raises AuthoringError (a patch that does not apply, a
+    `clients` fetch what is not kept yet; `python` tells the interpreter of the task's rooms. Nothing of a
+    source or a dependency is executed. Raises AuthoringError (a patch that does not apply, a
     wrong hash, a missing release) and SandboxError kin (`sources.SourceUnavailable`: no network).
     """
     store = TreeStore(root / "trees")
     place = Place(benchmark, task)
-    fetched = sources.fetch(task.source, store, root / "downloads", place)
+    fetched = sources.fetch(task.source, store, root / "downloads", place, clients)
     files = setups.TaskFiles.read(task, place)
     states = setups.states(store, task.setup, fetched, files, place)
-    installed = dependencies.install(task.dependencies, store, place)
+
+    def asked() -> Interpreter:
+        if (found := python()) is None:
+            said = "the task's room has no python3 to install packages for"
+            raise place.wrong("dependencies.pip", said, "add python3 to its environment")
+        return found
+
+    installed = dependencies.install(task.dependencies, store, place, clients, asked)
     return TaskState(
         store=store,
         task=task,

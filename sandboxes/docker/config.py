@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sandboxes.docker.localfiles import Bind
@@ -16,6 +18,10 @@ SPARE_PIDS = 32
 the same, the inner one would act first and take its counters with it."""
 ROOT_CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETGID", "SETUID")
 """What a root room keeps, to install things. What it writes beside its writable paths lasts one command."""
+
+
+_NAMES = tuple(path for path in ("/etc/nsswitch.conf",) if Path(path).exists())
+"""How this machine finds others; the rest of it comes with the host's network."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,8 @@ def container(
     binds: folders of this machine. volumes: "name:target[:ro]" of the engine's own.
     """
     spec, base = frame.spec, frame.base
+    shared = (*_NAMES, *spec.outside.folders) if spec.outside else ()
+    of_the_machine = [Bind(Path(os.path.realpath(path)), path, read_only=True) for path in shared]
     words = ["/bin/sh", "-c", command.argv] if isinstance(command.argv, str) else list(command.argv)
     fed = bool(command.stdin)
     return {
@@ -67,7 +75,7 @@ def container(
         "StdinOnce": fed,
         "Tty": False,
         "Healthcheck": {"Test": ["NONE"]},
-        "HostConfig": _host(frame, [*base.binds, *binds], list(volumes)),
+        "HostConfig": _host(frame, [*base.binds, *binds, *of_the_machine], list(volumes)),
     }
 
 
@@ -86,7 +94,7 @@ def environment(*sources: Iterable[str] | Mapping[str, str]) -> list[str]:
 
 def _host(frame: Frame, binds: list[Bind], volumes: list[str]) -> dict[str, Any]:
     return {
-        "NetworkMode": "none",
+        "NetworkMode": "host" if frame.spec.outside else "none",
         "CapDrop": ["ALL"],
         "CapAdd": list(ROOT_CAPABILITIES) if frame.spec.user == "root" else [],
         "SecurityOpt": ["no-new-privileges"],

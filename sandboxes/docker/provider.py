@@ -63,6 +63,7 @@ class DockerProvider:
             version,
             unenforced=self._unenforced(self._could_share),
             notes=(f"files in {where}",),
+            outside=self._could_share,
         )
 
     def prepare(self, image: Image, layers: tuple[Layer, ...] = ()) -> str:

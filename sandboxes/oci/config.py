@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ _MASKED = (
     "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/proc/interrupts", "/proc/cmdline",
     "/proc/1/cgroup", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/devices/virtual/dmi",
 )  # fmt: skip
+_OWN_NAMESPACES = ("mount", "network", "ipc", "uts", "cgroup")
+_NAMES = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
 _READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
 
@@ -47,7 +50,7 @@ def config(around: Surroundings, command: Command, *, pid_namespace: str, cgroup
     linux: dict[str, Any] = {
         "namespaces": [
             {"type": "pid", "path": pid_namespace},
-            *({"type": kind} for kind in ("mount", "network", "ipc", "uts", "cgroup")),
+            *({"type": kind} for kind in _OWN_NAMESPACES if kind != "network" or not around.spec.outside),
         ],
         "seccomp": profile(),
         "maskedPaths": list(_MASKED),
@@ -109,7 +112,15 @@ def _own_mounts(around: Surroundings) -> list[dict[str, Any]]:
     found = [_bind(path, path, "ro") for path in around.binds]
     if around.spec.user == "candidate":
         found += [_bind(f"{around.root}{path}", path, "rw") for path in around.writable]
+    found += [_bind(os.path.realpath(path), path, "ro") for path in _of_the_machine(around.spec)]
     return found + [_bind(f"{around.root}{path}", path, "ro") for path in around.fixed]
+
+
+def _of_the_machine(spec: RoomSpec) -> tuple[str, ...]:
+    """Of the machine: how it finds other machines, and the folders that were asked for."""
+    if spec.outside is None:
+        return ()
+    return (*(path for path in _NAMES if Path(path).exists()), *spec.outside.folders)
 
 
 def _mount(place: str, kind: str, options: list[str]) -> dict[str, Any]:

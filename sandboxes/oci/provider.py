@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 from sandboxes import cgroups, layers, scratch
 from sandboxes.errors import EngineGone, Evicted, LimitUnenforceable
@@ -49,12 +50,13 @@ class OciProvider:
         except EngineGone as error:
             return Capabilities(self.name, available=False, problem=str(error))
         problem = _problem()
-        left = tuple(name for name in LIMIT_NAMES if name not in _enforceable())
+        left = tuple(name for name in LIMIT_NAMES if name not in self._enforced)
         who = "root" if os.geteuid() == 0 else "an ordinary user, in user namespaces"
         if os.geteuid() == 0 and "disk" in left:
             who += " (no disk limit: install e2fsprogs and provide /dev/loop-control)"
         notes = (f"run by {who}", f"runtime {runtime.path}", f"control groups: {_hierarchy()}")
-        return Capabilities(self.name, not problem, runtime.version(), problem, left, notes)
+        root = os.geteuid() == 0
+        return Capabilities(self.name, not problem, runtime.version(), problem, left, notes, outside=root)
 
     def prepare(self, image: Image, layers_: tuple[Layer, ...] = ()) -> str:
         digest = self._image(image).digest
@@ -75,7 +77,7 @@ class OciProvider:
             held,
             runtime=runtime,
             cgroup=reaper.cgroup_of(self._owner),
-            enforced=_enforceable(),
+            enforced=self._enforced,
             unenforced=unenforced,
         )
         try:
@@ -126,13 +128,15 @@ class OciProvider:
     def _refuse_or_name(self, spec: RoomSpec) -> tuple[str, ...]:
         if spec.network.allow:
             raise LimitUnenforceable("network.allow is not yet supported by the oci provider: leave it empty")
+        if spec.outside is not None and os.geteuid() != 0:
+            raise LimitUnenforceable("rooms of an ordinary user cannot have the machine's network")
         limits = spec.limits
         for name, least in _LEAST.items():
             if getattr(limits, name) < least:
                 raise LimitUnenforceable(
                     f"limits.{name}: {getattr(limits, name)} is less than the {least} a room needs"
                 )
-        left = tuple(name for name in LIMIT_NAMES if name not in _enforceable())
+        left = tuple(name for name in LIMIT_NAMES if name not in self._enforced)
         asked = [name for name in left if name in limits.asked]
         if asked and not self._allow_unlimited:
             raise LimitUnenforceable(
@@ -140,6 +144,10 @@ class OciProvider:
                 "drop it or pass --allow-unlimited"
             )
         return left
+
+    @cached_property
+    def _enforced(self) -> frozenset[str]:
+        return _enforceable()
 
     def _image(self, image: Image) -> RootFs:
         found = self._images.get(image)

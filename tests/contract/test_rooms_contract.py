@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socketserver
 import threading
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 from sandboxes.errors import Evicted, RoomFull
 from sandboxes.protocol import Provider
 from sandboxes.scratch import mounts_below
-from sandboxes.spec import MIB, Command, Entry, Owner
+from sandboxes.spec import MIB, Command, Entry, Outside, Owner
 
 from .conftest import SMALL, file, layer, room_spec
 
@@ -247,6 +248,32 @@ def test_no_capability_no_new_privilege_and_a_seccomp_filter(engine: Provider) -
 
 def test_there_is_no_network_but_the_rooms_own_loop(engine: Provider) -> None:
     assert say(engine, "ls /sys/class/net; wc -l < /proc/net/route").split() == ["lo", "1"]
+
+
+def test_a_room_for_fetching_has_the_machines_network_and_folders_it_cannot_change(
+    engine: Provider, tmp_path: Path
+) -> None:
+    (tmp_path / "wheel").write_text("from the machine")
+    tmp_path.chmod(0o777)
+    with socketserver.TCPServer(("127.0.0.1", 0), _Greeter) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_address[1]
+        call = f'import socket; print(socket.create_connection(("127.0.0.1", {port})).recv(9).decode())'
+        script = f"python3 -c '{call}'; cat {tmp_path}/wheel; touch {tmp_path}/new /new; id -u"
+        with engine.provision(room_spec(outside=Outside((str(tmp_path),)))) as room:
+            done = room.run(Command(script))
+        with engine.provision(room_spec()) as room:
+            closed = room.run(Command(("python3", "-c", call)))
+        server.shutdown()
+
+    assert done.stdout.text.split("\n") == ["welcome", "from the machine1000", ""]
+    assert done.stderr.text.count("Read-only file system") == 2
+    assert not closed.ok
+
+
+class _Greeter(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.sendall(b"welcome")
 
 
 @pytest.mark.parametrize(

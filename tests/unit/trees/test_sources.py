@@ -304,7 +304,10 @@ def test_a_pinned_wheel_becomes_a_read_only_layer_once(
     assert b"from demo.cli import app\nsys.exit(app.main())" in found["bin/demo"].data
     assert found["bin/demo"].mode == 0o100755
     assert "demo.h" not in str(list(found))
-    assert installed.facts == {f"pip:{file.name}": f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}"}
+    assert installed.facts == {
+        f"pip:{file.name}": f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}",
+        "pip_fetched": "on this machine",
+    }
     assert again == installed
 
 
