@@ -281,7 +281,10 @@ def _tokens(usage: Mapping[str, Any]) -> float | None:
 
 
 def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
-    return next((n for name in names if (n := _number(usage.get(name))) is not None), None)
+    for name in names if usage else ():
+        if (found := _number(usage.get(name))) is not None:
+            return found
+    return None
 
 
 def _number(value: Any) -> float | None:

@@ -23,6 +23,7 @@ from orchestrator.errors import AuthoringError, Problem
 from orchestrator.history import facts
 from orchestrator.history.database import opened
 from orchestrator.history.facts import RunFacts, read_run
+from orchestrator.history.pairing import Subject
 from orchestrator.history.rows import Page, RunRow, TrialRow, of_run, of_trials, run_row, trial_row
 from orchestrator.history.tables import RUNS, TAGS, TRIALS
 from orchestrator.store import HEADER, LATEST, RECORDS
@@ -183,6 +184,23 @@ class Index:
                 f"the run {run.run_id} lies in {run.folder} on {run.host}, which is not here"
             )
         return read_run(run.folder)
+
+    def subject(self, run: RunRow) -> Subject:
+        """A run to compare: read from its folder, or, where that is on another machine, from the index."""
+        if (run.folder / HEADER).is_file():
+            return Subject.of(read_run(run.folder), run.run_id)
+        trials = self.trials(run.run_id, limit=max(1, run.planned)).rows
+        return Subject(
+            run.run_id,
+            run.run_id,
+            run.benchmark,
+            run.benchmark_version,
+            run.agents,
+            tuple(row.facts for row in trials),
+            run.machine,
+            run.provider,
+            run.started,
+        )
 
     def tag(self, run: RunRow, add: set[str], remove: set[str] = frozenset()) -> tuple[str, ...]:  # type: ignore[assignment]
         """Give a run tags, take others away; kept in its folder. Raises AuthoringError, OSError."""

@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from orchestrator.history.index import Index, Refreshed
+    from orchestrator.history.pairing import Subject
 
 DEFAULT = Path("runs")
 
@@ -39,21 +40,21 @@ def opened(root: Path, *, follow: bool = True) -> Index:
     return index
 
 
-def folder_of(word: str, root: Path) -> Path:
-    """The folder of the run that a word means. An existing run folder needs no index.
-
-    Raises AuthoringError.
-    """
+def subject_of(word: str, root: Path) -> Subject:
+    """The run that a word means, to be compared. A run folder needs no index. Raises AuthoringError."""
+    from orchestrator.cli.failure import say
     from orchestrator.errors import AuthoringError
+    from orchestrator.history.facts import read_run
+    from orchestrator.history.pairing import Subject
     from orchestrator.store import HEADER
 
     if (Path(word) / HEADER).is_file():
-        return Path(word)
+        return Subject.of(read_run(Path(word), lambda problem: say(f"left out: {problem}")), word)
     if Path(word).is_dir():
         raise AuthoringError(f"{word} is not a run folder: it has no {HEADER}")
     try:
         with opened(root) as index:
-            return index.facts(index.find(word)).folder
+            return index.subject(index.find(word))
     except AuthoringError as error:
         if root.is_dir():
             raise
