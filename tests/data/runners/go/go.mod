@@ -1,0 +1,3 @@
+module example.com/double
+
+go 1.19

@@ -1,0 +1,6 @@
+<?php
+
+function double(int $n): int
+{
+    return $n + 0;
+}

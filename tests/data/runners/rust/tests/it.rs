@@ -1,0 +1,4 @@
+#[test]
+fn turns() {
+    assert_eq!(double::double(2), 4);
+}
