@@ -21,6 +21,15 @@ that (C-50)."""
 
 
 @dataclass(frozen=True)
+class Key:
+    """A secret for one step's command."""
+
+    path: str
+    """Absolute, in the room."""
+    word: str = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Step:
     """One command in a judge's room, and the files to fetch when it is done."""
 
@@ -31,6 +40,9 @@ class Step:
     """When this step does not exit 0, the steps after it are not run (a guard, rule 121)."""
     layers: tuple[Layer, ...] = ()
     """Read-only files of the check's own (a report plug-in, a trusted ruleset) that the room must hold."""
+    keys: Mapping[str, Key] = field(default_factory=dict)
+    """Environment variable -> a secret. It lies in a file that its first reader takes away, and the variable
+    holds "@" and the file's path: what a process was started with can be read by all that run beside it."""
 
 
 @dataclass(frozen=True)

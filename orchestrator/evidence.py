@@ -217,7 +217,7 @@ def _perform(room: Sandbox, step: Step, deadline: Deadline) -> StepResult:
     left = deadline.timeout()
     if left == 0:
         return StepResult(Done("limit_hit:time", None, None, Output(), Output(), 0.0))
-    done = room.run(_within(step.command, left))
+    done = room.run(_within(_keyed(room, step), left))
     files: dict[str, bytes | None] = {}
     unread: dict[str, str] = {}
     for path in step.reads:
@@ -226,6 +226,19 @@ def _perform(room: Sandbox, step: Step, deadline: Deadline) -> StepResult:
         except ValueError:
             files[path], unread[path] = None, f"larger than {READ_LIMIT} bytes"
     return StepResult(done, files, unread)
+
+
+def _keyed(room: Sandbox, step: Step) -> Command:
+    """The step's command, its keys put where only their first reader finds them."""
+    if not step.keys:
+        return step.command
+    env = {name: key.word for name, key in step.keys.items()}
+    if not getattr(room, "in_memory", False):
+        env = {name: f"@{key.path}" for name, key in step.keys.items()}
+        for key in step.keys.values():
+            folder, _, name = key.path.rpartition("/")
+            room.write([Entry(name.encode(), 0o100644, key.word.encode())], folder, owner="candidate")
+    return replace(step.command, env={**step.command.env, **env})
 
 
 def _within(command: Command, left: float | None) -> Command:

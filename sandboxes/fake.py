@@ -135,6 +135,9 @@ class FakeProvider:
 class FakeRoom:
     """One room in memory. `files` may be looked into and changed by tests and scripts."""
 
+    in_memory = True
+    """No process runs in it that could read what another was given."""
+
     def __init__(
         self,
         provider: FakeProvider,

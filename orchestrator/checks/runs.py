@@ -10,6 +10,7 @@ from orchestrator.checks.causes import Cause, clip, is_test_failure, last_words,
 from orchestrator.contract import Judge, Step, StepResult
 from orchestrator.evidence import describe
 from orchestrator.testreports import FAILING, PASSING, Reporter, TestReport
+from orchestrator.testreports.jsonlines import keys_in_files
 from sandboxes.spec import Command
 
 
@@ -78,6 +79,7 @@ class Question:
             step = Step(Command(self.command))
         else:
             step = self.reporter.step(self.command, self.judge.env, token)
+            step = keys_in_files(step, token) if after else step
         ask = self.judge.after if after else self.judge.before
         result = ask(step, profile=self.profile)[0]
         return Run(result, self.reporter.read(result, token) if self.reporter else None)
