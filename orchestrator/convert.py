@@ -55,6 +55,10 @@ def convert(doc: Located, schemas: RubricSchema | None = None) -> Converted:
         draft = _Draft(doc, schemas or core(), _from_rules)
     elif isinstance(data, dict) and isinstance(data.get("checks"), list) and "scoring" not in data:
         draft = _Draft(doc, schemas or core(), _from_weighted)
+    elif isinstance(data, dict) and "checks" in data and "scoring" in data:
+        raise AuthoringError(
+            doc.problem((), "is a rubric of proctor's own form", "there is nothing to convert")
+        )
     else:
         message = "is in no format that can be converted"
         hint = "it needs a list `checks` of {check, weight}, or a list `rules` of {name, weight, ...}"

@@ -3,6 +3,7 @@
 run.json        the plan, the agents, versions, how it was started: `RunHeader`
 records.jsonl   one TrialRecord per attempt, in the order they ended
 records.torn    a last line that a crash cut short, moved aside
+rubrics/        each rubric that was applied, as it was (`applied`)
 trials/<trial>/<attempt>/   artifacts: change.patch, response.txt, logs
 lock            held by the one proctor that writes here
 """

@@ -21,8 +21,10 @@ SUMMARY = "Propose a threshold from stored runs."
 
 
 def command(
-    ref: Annotated[str, typer.Argument(metavar="REF", help="id@version, with or without rubric/.")],
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    ref: Annotated[str, typer.Argument(metavar="REF", help="id@version; an id alone is its newest version.")],
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN...", help="Run folders; one named twice counts once.")
+    ] = None,
     percent: Annotated[
         float,
         typer.Option(
@@ -44,10 +46,10 @@ def command(
 
     \b
     Examples:
-      proctor rubric calibrate plain_answer@1.0 runs/*
-      proctor rubric calibrate rubric/bug_fix@1.0 runs/* --percentile 15 --json
+      proctor rubric calibrate plain_answer runs/*
+      proctor rubric calibrate bug_fix@1.0 runs/* --percentile 15 --json
     """
-    found = study(ref, runs, percent, agents or [], folders)
+    found = study(ref, runs or [], percent, agents or [], folders)
     if as_json:
         from orchestrator.cli.printing import json_out
 
@@ -110,15 +112,16 @@ def study(ref: str, runs: list[Path], percent: float, agents: list[str], folders
     """Raises AuthoringError when a folder is no run, or when no run holds a score of that rubric."""
     from orchestrator import calibrate
     from orchestrator.errors import AuthoringError
-    from orchestrator.store import RunFolder
 
-    wanted = ref if ref.startswith("rubric/") else f"rubric/{ref}"
-    held = [RunFolder(run) for run in runs]
+    held = _runs(ref, runs)
     records = _records(held)
     known = calibrate.refs(records)
+    there = ", ".join(r.removeprefix("rubric/") for r in known) or "no rubric's verdict"
+    if _is_run(Path(ref)):
+        raise AuthoringError(f"{ref} is a run; name the rubric before the runs: they hold {there}")
+    wanted = _newest(ref if ref.startswith("rubric/") else f"rubric/{ref}", known)
     of = calibrate.sample(records, wanted, agents)
     if not of.scores:
-        there = ", ".join(r.removeprefix("rubric/") for r in known) or "no rubric's verdict"
         by = f" by {', '.join(agents)}" if agents else " by agents other than gold and noop"
         raise AuthoringError(f"{wanted} has no scored trial{by} in these runs; they hold {there}")
     texts = _applied(held, wanted)
@@ -130,6 +133,33 @@ def study(ref: str, runs: list[Path], percent: float, agents: list[str], folders
         text = earlier[-1][1] if earlier else _document(older[-1], folders)
         moved = {"since": older[-1], "changes": calibrate.drift(before, of, text, rubric)}
     return Study(of, calibrate.propose(of, rubric, percent), rubric, moved, calibrate.rewritten(texts))
+
+
+def _is_run(path: Path) -> bool:
+    from orchestrator.store import HEADER
+
+    return (path / HEADER).is_file()
+
+
+def _runs(ref: str, paths: list[Path]) -> list[RunFolder]:
+    """The runs, each once (`runs/*` names the newest twice, as LATEST too); files are left out."""
+    from orchestrator.errors import AuthoringError
+    from orchestrator.store import RunFolder
+
+    given = [*paths, *([Path(ref)] if _is_run(Path(ref)) else [])]
+    if not given:
+        raise AuthoringError(f"name the runs, too, such as: proctor rubric calibrate {ref} runs/*")
+    found = [RunFolder(path) for path in given if not path.is_file()]
+    return list({run.header.run_id: run for run in reversed(found)}.values())[::-1]
+
+
+def _newest(wanted: str, known: tuple[str, ...]) -> str:
+    """Of an id without a version the newest that the runs hold."""
+    from orchestrator import library
+
+    if "@" in wanted:
+        return wanted
+    return max((ref for ref in known if ref.startswith(f"{wanted}@")), key=library.order, default=wanted)
 
 
 def _records(runs: list[RunFolder]) -> list[TrialRecord]:

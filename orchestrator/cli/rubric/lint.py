@@ -70,7 +70,7 @@ def look(rubrics: list[str], folders: list[Path] | None) -> Findings:
             found += Findings(error.problems, ())
             continue
         found += advise(entry, store, registry.executors) + Findings((), store.warnings())
-    return Findings(tuple(dict.fromkeys(found.errors)), tuple(dict.fromkeys(found.warnings)))
+    return Findings(tuple(sorted({*found.errors})), tuple(sorted({*found.warnings})))
 
 
 def _tell(rubrics: list[str], findings: Findings) -> None:

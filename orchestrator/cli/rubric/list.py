@@ -21,7 +21,7 @@ OTHERS = frozenset({"tasks", "questions", "profiles"})
 def command(
     places: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[DIR|FILE...]", help="Where to look; by default ./rubrics."),
+        typer.Argument(metavar="[DIR|FILE...]", help="Where to look; by default ./rubrics, else here."),
     ] = None,
     as_json: options.Json = False,
 ) -> int:

@@ -19,7 +19,9 @@ RubricName = Annotated[
 Folders = Annotated[
     list[Path] | None,
     typer.Option(
-        "--rubrics", metavar="DIR", help="Folders of rubrics; by default ./rubrics. May be repeated."
+        "--rubrics",
+        metavar="DIR",
+        help="Folders of rubrics; by default ./rubrics, else here. May be repeated.",
     ),
 ]
 
@@ -55,17 +57,23 @@ def locate(word: str, folders: list[Path] | None = None) -> Place:
 
 
 def own(folders: list[Path] | None = None) -> list[Place]:
-    """The rubrics in the given folders, or in ./rubrics where there is one. Unreadable files are left out."""
+    """The rubrics in the given folders, or in ./rubrics, or else those that lie here. What cannot be read is
+    left out."""
     return [place for file in files(folders) for place in _of_file(file)]
 
 
 def files(folders: list[Path] | None = None) -> list[Path]:
-    """The files that may be rubrics. Raises AuthoringError for a folder or file that is not there."""
+    """The files that may be rubrics; without named folders and ./rubrics, the ones here that are.
+
+    Raises AuthoringError for a folder or file that is not there.
+    """
     from orchestrator.errors import AuthoringError
     from orchestrator.rubrics import FOLDER, SUFFIXES
 
     found: list[Path] = []
-    for folder in folders or ([Path(FOLDER)] if Path(FOLDER).is_dir() else []):
+    if not folders and not Path(FOLDER).is_dir():
+        return sorted(path for path in Path().iterdir() if path.suffix in SUFFIXES and is_rubric(path))
+    for folder in folders or [Path(FOLDER)]:
         if not folder.exists():
             raise AuthoringError(f"{folder}: there is no such folder; name one that holds rubrics")
         inside = sorted(p for p in folder.rglob("*") if p.suffix in SUFFIXES and p.is_file())
@@ -94,6 +102,11 @@ def load(word: str, folders: list[Path] | None, registry: Registry) -> tuple[Sto
         places = [*folders, *([] if place.built_in else [place.path])]
         return entry, RubricStore.load(places, schema)
     return entry, beside(place.path, schema)
+
+
+def is_rubric(file: Path) -> bool:
+    """Whether it calls itself one: it has an id and checks."""
+    return file.is_file() and next(_of_file(file), None) is not None
 
 
 def _of_file(file: Path) -> Iterator[Place]:

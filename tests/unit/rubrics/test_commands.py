@@ -207,6 +207,16 @@ def test_convert_prints_the_rubric_and_warns_on_stderr(here: Path, told: Any) ->
     assert json.loads(told("convert", "old.yaml", "--json")[1])["plugin_kinds"] == ["sharpness"]
 
 
+def test_where_there_is_no_folder_of_rubrics_those_here_are_meant(here: Path, told: Any) -> None:
+    (here / "rubrics/odd.yaml").rename(here / "odd.yaml")
+    (here / "rubrics").rmdir()
+    (here / "other.yaml").write_text("no: rubric\n")
+
+    assert json.loads(told("list", "--json")[1])["rubrics"][0]["file"] == "odd.yaml"
+    assert told("show", "odd")[0] == 0
+    assert told("disable", "odd")[0] == 0 and "enabled: false" in (here / "odd.yaml").read_text()
+
+
 def benchmark(here: Path, version: str, rubric: str, answers: list[str], metadata: str = "{}") -> Path:
     """A run of as many questions as there are answers, graded by the rubric odd of that version."""
     folder = here / f"bench-{version}"
@@ -302,6 +312,26 @@ def test_a_checks_scores_are_shown_by_tenths(here: Path, told: Any) -> None:
     (check,) = json.loads(out)["checks"]
     assert (code, sum(check["histogram"])) == (0, 1)
     assert ", by tenths 0 0 " in told("calibrate", "odd@1.0", run)[1]
+
+
+def test_a_run_that_is_named_twice_counts_once(here: Path, told: Any) -> None:
+    run = benchmark(here, "1.0", TWO, ["yes", "no"])
+    (here / "LATEST").symlink_to(run.name)
+    (here / "index.sqlite").write_text("")
+    told("list")
+
+    code, out, _ = told("calibrate", "odd", run, here / "LATEST", here / "index.sqlite", "--json")
+
+    assert code == 0
+    assert (json.loads(out)["rubric"], json.loads(out)["sample_size"]) == ("rubric/odd@1.0", 2)
+
+
+def test_what_was_forgotten_is_asked_for(here: Path, told: Any) -> None:
+    run = benchmark(here, "1.0", TWO, ["yes"])
+    told("list")
+
+    assert "proctor rubric calibrate odd runs/*" in told("calibrate", "odd")[2]
+    assert f"{run} is a run; name the rubric before the runs: they hold odd@1.0" in told("calibrate", run)[2]
 
 
 def test_without_a_score_there_is_nothing_to_calibrate_on(here: Path, told: Any) -> None:

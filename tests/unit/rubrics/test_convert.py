@@ -219,3 +219,10 @@ def test_a_length_is_counted_as_the_stripped_text_is_long(
 
 def test_the_core_knows_none_of_the_foreign_kinds() -> None:
     assert not {"prompt_adherence", "odd"} & set(core().kinds)
+
+
+def test_a_rubric_of_ours_has_nothing_to_convert() -> None:
+    text = 'id: a\nversion: "1.0"\nchecks: []\nscoring: {combine: min}\n'
+
+    with pytest.raises(AuthoringError, match="own form; there is nothing to convert"):
+        convert(parse_document(text, "a.yaml"))
