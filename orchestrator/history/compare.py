@@ -12,6 +12,7 @@ from functools import cached_property
 from math import fsum
 from typing import Literal
 
+from orchestrator.calibrate import REFERENCE_AGENTS
 from orchestrator.errors import (
     EXIT_AUTHOR,
     EXIT_FAILED,
@@ -62,8 +63,6 @@ class Comparison:
     level: float
     questions: tuple[Question, ...]
     """passes; and scores, where they say more than passed or failed. None without a pair."""
-    score_interval: Interval | None
-    rate_interval: Interval | None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -122,6 +121,16 @@ class Comparison:
         return any(q.difference < 0 and q.p_adjusted <= self.level for q in self.questions)
 
     @cached_property
+    def score_interval(self) -> Interval | None:
+        """Of the difference of mean scores; None without a task."""
+        return statistics.bootstrap([t.gained_score for t in self.pairing.tasks], 1 - self.level)
+
+    @cached_property
+    def rate_interval(self) -> Interval | None:
+        """Of the difference of pass rates."""
+        return statistics.bootstrap([t.gained_rate for t in self.pairing.tasks], 1 - self.level)
+
+    @cached_property
     def detectable(self) -> float | None:
         """The least true change of the pass rate that tasks like these mostly show; None: no change would."""
         return statistics.detectable([t.gained_rate for t in self.pairing.tasks], self.level)
@@ -172,18 +181,18 @@ def compare_all(
     `across` compares what is refused otherwise: other benchmarks, major versions of rubrics, executors.
     Raises AuthoringError for that, for agents that cannot be told, and for runs without a shared task.
     """
-    found = [
-        _pair(*pair, level, across) for other in new for pair in sides(base, other, base_agent, new_agent)
-    ]
-    raw = [question.p_value for one in found for question in one.questions]
-    adjusted = iter(statistics.holm(raw))
-    references = {id(other): _references(base, other) for other in new}
+    pairs = [pair for other in new for pair in sides(base, other, base_agent, new_agent)]
+    return compare_pairs(pairs, level=level, across=across)
+
+
+def compare_pairs(
+    pairs: Iterable[tuple[Side, Side]], *, level: float = LEVEL, across: bool = False
+) -> tuple[Comparison, ...]:
+    """Pairs of (base, new) of any runs, corrected together. Raises what `compare_all` does."""
+    found = [_pair(base, new, level, across) for base, new in pairs]
+    adjusted = iter(statistics.holm([q.p_value for one in found for q in one.questions]))
     return tuple(
-        replace(
-            one,
-            questions=tuple(replace(q, p_adjusted=next(adjusted)) for q in one.questions),
-            warnings=(*one.warnings, *references[id(one.new.subject)]),
-        )
+        replace(one, questions=tuple(replace(q, p_adjusted=next(adjusted)) for q in one.questions))
         for one in found
     )
 
@@ -211,28 +220,24 @@ def _pair(base: Side, new: Side, level: float, across: bool) -> Comparison:
             "Scores of other rubrics or major versions mean something else; add --across-versions to "
             "compare them all the same"
         )
-    scores = [task.gained_score for task in tasks]
-    rates = [task.gained_rate for task in tasks]
     return Comparison(
         base=base,
         new=new,
         pairing=pairing,
         level=level,
-        questions=_questions(tasks, rates, scores),
-        score_interval=statistics.bootstrap(scores, 1 - level),
-        rate_interval=statistics.bootstrap(rates, 1 - level),
-        warnings=(*against, *doubts(base, new, tasks), *_losses(pairing)),
+        questions=_questions(tasks),
+        warnings=(*against, *doubts(base, new, tasks), *_losses(pairing), *_references(base, new)),
     )
 
 
-def _questions(
-    tasks: Sequence[TaskPair], rates: Sequence[float], scores: Sequence[float]
-) -> tuple[Question, ...]:
+def _questions(tasks: Sequence[TaskPair]) -> tuple[Question, ...]:
     if not tasks:
         return ()
+    rate = fsum(task.gained_rate for task in tasks) / len(tasks)
     p_value = statistics.clustered_mcnemar([task.gained for task in tasks])
-    found = [Question("passes", fsum(rates) / len(tasks), p_value, p_value)]
-    if any(score_of(t) != t.passed for task in tasks for pair in task.pairs for t in pair):
+    found = [Question("passes", rate, p_value, p_value)]
+    if any(score_of(trial) != trial.passed for task in tasks for pair in task.pairs for trial in pair):
+        scores = [task.gained_score for task in tasks]
         p_value = statistics.sign_test(scores)
         found.append(Question("scores", fsum(scores) / len(tasks), p_value, p_value))
     return tuple(found)
@@ -247,12 +252,12 @@ def _losses(pairing: Pairing) -> tuple[str, ...]:
     )
 
 
-def _references(base: Subject, new: Subject) -> tuple[str, ...]:
+def _references(base: Side, new: Side) -> tuple[str, ...]:
     """gold and noop tell of the tasks: where theirs changed, the ground moved, not the candidate."""
     found = []
-    for agent in ("gold", "noop"):
-        if agent in base.agents and agent in new.agents and len(base.agents) > 1:
-            tasks = pair_up(Side(base, agent), Side(new, agent)).tasks
+    for agent in sorted(REFERENCE_AGENTS - {base.agent, new.agent}):
+        if agent in base.subject.agents and agent in new.subject.agents:
+            tasks = pair_up(Side(base.subject, agent), Side(new.subject, agent)).tasks
             turned = [task.task for task in tasks if task.gained]
             if turned:
                 found.append(

@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -159,6 +159,14 @@ class Index:
             total = connection.execute(count).scalar_one()
             rows = connection.execute(query.offset(offset).limit(limit)).all()
         return Page(tuple(trial_row(row) for row in rows), total, offset)
+
+    def every_trial(self, run_ids: Sequence[str]) -> Iterator[TrialRow]:
+        """All trials of some runs, run by run in the order given, each in the order of its plan."""
+        with self._engine.connect() as connection:
+            for run_id in run_ids:
+                query = select(TRIALS).where(TRIALS.c.run_id == run_id).order_by(TRIALS.c.number)
+                for row in connection.execute(query):
+                    yield trial_row(row)
 
     def find(self, word: str) -> RunRow:
         """The run that a word means: an id or how it begins, a tag (its newest run), LATEST (the newest of
