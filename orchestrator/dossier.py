@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from orchestrator.documents.record import TrialRecord
 from orchestrator.errors import Problem
 from orchestrator.plan import Plan
 from orchestrator.report import Report, summarise
 from orchestrator.store import RunFolder, RunHeader
+
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+"""No waiting for whoever ought to write to a pipe of that name."""
 
 
 @dataclass(frozen=True)
@@ -42,23 +48,35 @@ class Dossier:
         return cls(folder, run.header, plan, report, latest)
 
 
-def artifact(record: TrialRecord, folder: Path, name: str, most: int | None = None) -> bytes | None:
-    """What `record` kept under `name` in the run's folder, at most its last `most` bytes (None: all).
+class Artifacts:
+    """What the trials of one run kept beside their records."""
 
-    None when there is no such artifact, when it is gone, or when its path leads out of the folder: a record
-    may come from anywhere.
-    """
-    place = record.artifacts.get(name)
-    if place is None:
-        return None
-    try:
-        path = (folder / place).resolve()
-        if not path.is_relative_to(folder.resolve()):
+    def __init__(self, folder: Path) -> None:
+        self._root = os.path.realpath(folder)
+
+    def read(self, record: TrialRecord, name: str, most: int | None = None) -> bytes | None:
+        """What `record` kept under `name`, at most its last `most` bytes (None: all).
+
+        None when there is no such artifact, when it is gone or no file, or when its path leads out of the
+        run's folder: a record may come from anywhere.
+        """
+        place = record.artifacts.get(name)
+        if place is None or "\0" in place:
             return None
-        with path.open("rb") as file:
-            if most is not None:
-                size = file.seek(0, 2)
-                file.seek(max(0, size - most))
-            return file.read()
-    except (OSError, ValueError):
-        return None
+        try:
+            with open(os.open(f"{self._root}/{place}", _FLAGS), "rb") as file:  # noqa: PTH123
+                return self._inside(file, most)
+        except OSError:
+            return None
+
+    def _inside(self, file: BinaryIO, most: int | None) -> bytes | None:
+        """The kernel tells where the open file really is, so nothing can be swapped in between."""
+        really = os.readlink(f"/proc/self/fd/{file.fileno()}")  # noqa: PTH115 a thousand times
+        if not really.startswith(f"{self._root}/"):
+            return None
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        if most is not None:
+            file.seek(max(0, found.st_size - most))
+        return file.read()

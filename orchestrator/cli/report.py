@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,13 +46,11 @@ def command(
       proctor report runs/LATEST --junit junit.xml --sarif proctor.sarif
       proctor report runs/LATEST --markdown summary.md
     """
-    from orchestrator.cli import exports
-
-    dossier = _dossier(run)
     asked = {"html": html, "junit": junit, "sarif": sarif, "markdown": markdown, "csv": csv, "eee": eee}
     chosen = {form: file for form, file in asked.items() if file is not None}
-    for form, file in chosen.items():
-        exports.write(form, file, dossier)
+    with _uncollected():
+        dossier = _dossier(run)
+        _write(chosen, dossier)
     if as_json:
         from orchestrator.cli.printing import json_out
         from orchestrator.report import as_json as plain
@@ -60,6 +61,26 @@ def command(
 
         print_report(dossier.report, str(run))
     return 0
+
+
+def _write(chosen: dict[str, Path], dossier: Dossier) -> None:
+    if chosen:
+        from orchestrator.cli import exports
+
+        for form, file in chosen.items():
+            exports.write(form, file, dossier)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Everything that is read here stays until the end: looking for garbage would only take time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def read(run: Path) -> Report:

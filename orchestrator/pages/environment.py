@@ -9,7 +9,6 @@ from importlib.resources import files
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
 
 from orchestrator import words
 from orchestrator.pages.overview import when
@@ -30,6 +29,10 @@ def environment() -> jinja2.Environment:
     made.globals.update(word=words.word, score=words.score, grade=words.grade, seconds=words.seconds)
     made.globals.update(size=words.size, brief=words.brief, agent_name=words.agent_name, when=when)
     made.globals["statuses"] = tuple(name for name in words.STATUS if name != "running")
+    badge = made.get_template("macros.html.jinja").make_module({"badges": {}}).badge  # type: ignore[attr-defined]
+    made.globals["badges"] = {
+        name: badge(name, word.text) for name, word in {**words.CHECK, **words.STATUS}.items()
+    }
     made.filters.update(percent=percent, thousands=thousands)
     return made
 
@@ -72,4 +75,7 @@ def thousands(value: float) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return words.safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Every value passes here on its way out, so the usual ones are through at once."""
+    if value.__class__ is str and not value.isprintable():
+        return words.safe(value)
+    return value

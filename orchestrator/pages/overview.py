@@ -148,7 +148,7 @@ def of(
         answer=answer,
         answer_text=text,
         gates=tuple(gates),
-        warnings=tuple(warnings),
+        warnings=tuple(w for w in warnings if not w.startswith("soft gate:")),
         agents=tuple(_agents(run)),
         checks=tuple(_checks(trials)),
         broken=tuple(_broken(trials)),
@@ -230,7 +230,8 @@ def _broken(trials: Sequence[TrialFacts]) -> Iterable[Broken]:
     groups: dict[tuple[bool, str, str], list[TrialFacts]] = defaultdict(list)
     for trial in trials:
         if trial.status in ("failed", "errored", "invalid"):
-            groups[trial.agent == "noop", trial.status, _what(trial)].append(trial)
+            meant = trial.agent == "noop" and trial.status == "failed"
+            groups[meant, trial.status, _what(trial)].append(trial)
     ranked = sorted(groups.items(), key=lambda item: (item[0][0], _rank(item[0][1]), -len(item[1])))
     for (_, status, what), members in ranked[:BROKEN_SHOWN]:
         yield Broken(status, what, len(members), len({t.task for t in members}), members[0])
@@ -247,22 +248,27 @@ def _what(trial: TrialFacts) -> str:
 
 
 def _next(trials: Sequence[TrialFacts]) -> Iterable[tuple[TrialFacts, str]]:
-    """One trial of each kind that wants a look, the gravest first."""
+    """One trial of each kind that wants a look, the gravest first, each with a sentence."""
     others = [t for t in trials if t.agent != "noop"]
     gold = next((t for t in trials if t.agent == "gold" and t.status == "failed"), None)
+    longest = max((t for t in others if t.attempts), key=lambda t: t.seconds, default=None)
     wanted = [
-        (next((t for t in trials if t.end == "harness_error"), None), "a fault of proctor"),
-        (next((t for t in trials if t.status == "errored"), None), "the machine failed here"),
-        (gold, "the known fix does not pass"),
-        (next((t for t in trials if t.status == "invalid" and t.end != "quarantined"), None), "a wrong task"),
-        (_closest(others), "the nearest miss"),
-        (max((t for t in others if t.attempts), key=lambda t: t.seconds, default=None), "took longest"),
+        ("A fault of proctor", next((t for t in trials if t.end == "harness_error"), None)),
+        ("The machine failed here", next((t for t in trials if t.status == "errored"), None)),
+        ("The known fix does not pass", gold),
+        ("The task is wrong", next((t for t in trials if _unfit(t)), None)),
+        ("The nearest miss", _closest(others)),
+        (f"Took longest, {words.seconds(longest.seconds)}" if longest else "", longest),
     ]
     seen: set[str] = set()
-    for trial, why in wanted:
+    for why, trial in wanted:
         if trial is not None and trial.trial not in seen and len(seen) < NEXT_SHOWN:
             seen.add(trial.trial)
-            yield trial, why
+            yield trial, f"{why}: {words.brief(trial.reason, 140) or words.word(trial.status).text}"
+
+
+def _unfit(trial: TrialFacts) -> bool:
+    return trial.status == "invalid" and trial.end != "quarantined"
 
 
 def _closest(trials: Iterable[TrialFacts]) -> TrialFacts | None:

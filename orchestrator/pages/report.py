@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from orchestrator import words
 from orchestrator.documents.record import TrialRecord
-from orchestrator.dossier import Dossier, artifact
+from orchestrator.dossier import Artifacts, Dossier
 from orchestrator.history.facts import RunFacts, TrialFacts, read_run
 from orchestrator.pages import charts, overview, trialview
 from orchestrator.pages.environment import csp_hash, environment, render, static
@@ -116,10 +116,7 @@ def _parts(dossier: Dossier, records: list[TrialRecord]) -> Iterator[tuple[str, 
     room = room_for(len(records))
     template = environment().get_template("trial.html.jinja")
     link = InFile()
-
-    def read(record: TrialRecord, name: str, most: int) -> bytes | None:
-        return artifact(record, dossier.folder, name, most)
-
+    read = Artifacts(dossier.folder).read
     for start in range(0, len(records), EACH):
         part = [
             template.render(t=trialview.of(record, read, room), link=link, attempts=())

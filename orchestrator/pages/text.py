@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from orchestrator import words
 
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
-_LINE = re.compile(r"^.*$", re.MULTILINE)
+_TAGS = {"+": "ins", "-": "del", "@": "i"}
 LONGEST = 4000
 """Characters of one line that are shown; nobody reads more, and browsers choke on megabytes of it."""
 
@@ -74,15 +74,11 @@ def _file(part: str) -> FileDiff:
     path = next((line[4:].partition("\t")[0] for line in lines[:head] if line.startswith("+++ ")), "")
     if path in ("", "/dev/null"):
         path = next((line[4:] for line in lines[:head] if line.startswith("--- ")), "") or lines[0][:200]
-    html = Markup("\n").join([*(_tag("b", line) for line in lines[:head]), *map(_coloured, body)])
+    html = "\n".join([*(f"<b>{escape(line)}</b>" for line in lines[:head]), *map(_coloured, body)])
     added, removed = (sum(line.startswith(sign) for line in body) for sign in "+-")
-    return FileDiff(path.removeprefix("b/").removeprefix("a/"), added, removed, html)
+    return FileDiff(path.removeprefix("b/").removeprefix("a/"), added, removed, Markup(html))
 
 
-def _coloured(line: str) -> Markup:
-    tag = {"+": "ins", "-": "del", "@": "i"}.get(line[:1])
-    return _tag(tag, line) if tag else escape(line)
-
-
-def _tag(tag: str, line: str) -> Markup:
-    return Markup(f"<{tag}>") + line + Markup(f"</{tag}>")
+def _coloured(line: str) -> str:
+    tag = _TAGS.get(line[:1])
+    return f"<{tag}>{escape(line)}</{tag}>" if tag else str(escape(line))
