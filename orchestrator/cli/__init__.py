@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import typer
 
 COMMANDS = (
-    *("demo", "run", "report", "show", "compare", "validate", "check", "delta"),
+    *("demo", "run", "report", "show", "compare", "regrade", "validate", "check", "delta"),
     *("shell", "init", "doctor", "reap", "schema"),
 )
 """In the order of the help page. Each is a module of this package with NAME, SUMMARY and command."""
