@@ -15,7 +15,7 @@ from orchestrator.deadline import Deadline
 from orchestrator.documents.benchmark import Benchmark, Config, Environment, Task, TaskLimits
 from orchestrator.evidence import Profile, RoomJudge
 from orchestrator.graders import Grader
-from orchestrator.graders.rubric_checks import RubricChecks
+from orchestrator.graders.rubric_checks import AI_EVAL, RubricChecks
 from orchestrator.grading import ExecutorSet, Resolver
 from orchestrator.notebook import Notebook
 from orchestrator.outcomes import Grade, Verdict
@@ -26,6 +26,7 @@ from orchestrator.tasks.interpreter import HOST_PYTHON, Interpreter
 from orchestrator.tasks.states import Graded, TaskState
 from orchestrator.worktree.change import Change
 from orchestrator.worktree.trees import TreeStore
+from sandboxes.images import debian
 from sandboxes.protocol import Provider
 from sandboxes.spec import Image, Limits, Network, RoomSpec
 
@@ -71,6 +72,10 @@ class Tools:
     def pass_threshold(self) -> float:
         """The question score, on 0 to 5, that passes."""
         return self.benchmark.scoring.question_pass_threshold
+
+    def executors_for(self, task: Task) -> ExecutorSet:
+        """Which executors are in force: ai_eval where the run or the task's own grader asks for it (C-55)."""
+        return "ai_eval" if AI_EVAL in task.grader_names else self.executor_set
 
     def grades(
         self, task: Task, report: AgentReport, verdict: Verdict | None, criteria: str
@@ -136,6 +141,16 @@ class Tools:
     def stop_fetching(self) -> None:
         """End what is being fetched outside of rooms, from any thread; rooms are closed by their provider."""
         self._on_this_machine.stop()
+
+    def materials(self, state: TaskState) -> dict[str, str]:
+        """What was fetched and installed for a task, by name: its source, its packages, its base system's."""
+        environment = state.task.environment
+        if environment is None or environment.debian is None:
+            return dict(state.facts)
+        self.provider.prepare(image_of(environment, self.benchmark.root))
+        recipe = environment.debian
+        base = debian.installed(recipe.suite, recipe.packages)
+        return {**state.facts, **{f"debian:{name}": version for name, version in base.items()}}
 
     def graded(self, state: TaskState, change: Change) -> Graded:
         """The tree that is judged. The same change to the same task is the same tree, so that repeats of a

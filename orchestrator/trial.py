@@ -40,6 +40,7 @@ def run(job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:
     with note.phase("prepare"):
         state = tools.state(task)
         note.digests["state"] = state.digest
+        note.keep_materials(state.digest, lambda: tools.materials(state))
     try:
         report, change = _work(job, state, deadline, note, tools)
         note.keep_change(change)
@@ -107,7 +108,7 @@ def _graded(
     verdict = None
     if rubric is not None and task.grades_rubric:
         verdict = grading.evaluate(
-            rubric, report.response, context, tools.executors, tools.rubrics, tools.executor_set
+            rubric, report.response, context, tools.executors, tools.rubrics, tools.executors_for(task)
         )
     note.keep_grades(tools.grades(task, report, verdict, criteria.merge(task.criteria, rubric)))
     return verdict

@@ -182,7 +182,7 @@ class Task(_Document):
     @property
     def grades_rubric(self) -> bool:
         """Whether the rubric's checks are executed in a run (rule 40, C-56)."""
-        return "rubric_checks" in self.grader_names
+        return any(name.partition(":")[0] == "rubric_checks" for name in self.grader_names)
 
     @property
     def grader_names(self) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ End = Literal[
     "limit_unenforceable",
     "evicted",
     "interrupted",
+    "not_kept",
     "judge_unreachable",
     "judge_unusable",
     "harness_error",
@@ -93,8 +94,8 @@ class VerdictRecord(_Record):
     warnings: tuple[str, ...] = ()
     executors: str = "all"
     route: Literal["accept", "review"] | None = None
-    """Where the response goes by this verdict: review unless it passed; null when there is none to go by, and in
-    records of older versions."""
+    """Where the response goes by this verdict: review unless it passed; null when there is none to go by, and
+    in records of older versions."""
 
 
 class GradeRecord(_Record):

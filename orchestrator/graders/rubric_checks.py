@@ -1,11 +1,16 @@
-"""rubric_checks: the rubric's verdict as a grade (rules 40 to 44)."""
+"""rubric_checks: the rubric's verdict as a grade (rules 40 to 44).
+
+`rubric_checks:ai_eval` executes only the kinds that the source system executes (C-55).
+"""
 
 from __future__ import annotations
 
 from orchestrator.agents import AgentReport
 from orchestrator.documents.benchmark import Benchmark, Config, Task
-from orchestrator.graders import no_argument
+from orchestrator.errors import AuthoringError
 from orchestrator.outcomes import HIGHEST_GRADE, Grade, Verdict
+
+AI_EVAL = "rubric_checks:ai_eval"
 
 
 class RubricChecks:
@@ -13,11 +18,16 @@ class RubricChecks:
 
     @classmethod
     def for_spec(cls, arg: str, benchmark: Benchmark, config: Config) -> RubricChecks:
-        no_argument(cls.name, arg)
+        if arg not in ("", "ai_eval"):
+            raise AuthoringError(
+                f'rubric_checks has no set of executors "{arg}": write {AI_EVAL}, or no argument'
+            )
         return cls()
 
     def problems(self, task: Task) -> tuple[str, ...]:
-        return ()
+        """A rubric is executed once, so one set of executors is in force."""
+        chosen = [name for name in task.grader_names if name.partition(":")[0] == self.name]
+        return ("rubric_checks is chosen twice: keep one of them",) if len(chosen) > 1 else ()
 
     def grade(self, task: Task, report: AgentReport, verdict: Verdict | None, criteria: str) -> Grade:
         """Five times the rubric's score; None when nothing was executed (rule 42)."""

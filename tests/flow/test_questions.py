@@ -147,6 +147,29 @@ def test_a_question_graded_by_its_rubric_alone_goes_by_the_verdict(ask: Run) -> 
     assert (row["score"], row["question_score"], row["status"], code) == (0.5, 2.5, "passed", 0)
 
 
+def test_a_task_may_ask_for_the_source_systems_executors(ask: Run, tmp_path: Path) -> None:
+    (tmp_path / "quiz/rubrics/plain.yaml").write_text(
+        'id: plain\nversion: "1.0"\nscoring: {combine: all_pass}\n'
+        "checks: [{kind: must_contain_any, values: [yes]}, {kind: format, format: json}]\n".replace(
+            "yes", '"yes"'
+        )
+    )
+    questions = [
+        {"id": name, "rubric_ref": "rubric/plain@1.0", "graders": [grader]}
+        for name, grader in (("here", "rubric_checks"), ("there", "rubric_checks:ai_eval"))
+    ]
+
+    _, told = ask(questions, {"here": "yes", "there": "yes"})
+
+    assert {name: row["status"] for name, row in by_task(told).items()} == {
+        "here": "failed",
+        "there": "passed",
+    }
+    verdicts = {r.task: r.verdict for r in RunFolder(tmp_path / "out").records() if r.verdict}
+    assert (verdicts["here"].executors, verdicts["there"].executors) == ("all", "ai_eval")
+    assert [skip.kind for skip in verdicts["there"].skipped] == ["format"]
+
+
 def test_a_judge_that_is_down_is_no_score_and_is_asked_again_on_resuming(
     ask: Run, judge_server: Any, tmp_path: Path
 ) -> None:

@@ -125,6 +125,8 @@ def test_every_mistake_of_every_task_is_told_before_a_run() -> None:
         Task(
             id="d", graders=("vibes", "tool_usage"), expected={"expected_tools": {"calls": ["x"], "order": 1}}
         ),
+        Task(id="e", graders=("rubric_checks", "rubric_checks:ai_eval")),
+        Task(id="f", graders=("rubric_checks:some",)),
     )
 
     with pytest.raises(AuthoringError) as caught:
@@ -141,6 +143,8 @@ def test_every_mistake_of_every_task_is_told_before_a_run() -> None:
         "task c.graders: tool_usage cannot read expected.expected_tools: expected call 0",
         'task d.graders: unknown grader "vibes"',
         "task d.graders: tool_usage cannot read expected.expected_tools: write a list of calls",
+        "task e.graders: rubric_checks is chosen twice",
+        'task f.graders: rubric_checks has no set of executors "some": write rubric_checks:ai_eval',
     ):
         assert any(line.startswith(words) for line in said), (words, said)
-    assert len(said) == 9
+    assert len(said) == 12
