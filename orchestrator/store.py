@@ -59,6 +59,10 @@ class RunHeader(BaseModel):
     """name, system, cores, memory."""
     git: Mapping[str, str] = Field(default_factory=dict)
     """revision, branch and state (clean, changed) of the repository the benchmark lies in; empty outside one."""
+    given: Mapping[str, Any] = Field(default_factory=dict)
+    """Where its documents lay: benchmark, rubrics (more folders), config; and which executors were chosen."""
+    regraded_from: str = ""
+    """The id of the run whose kept work was graded again; empty when agents worked."""
     plan: Mapping[str, Any]
     """As `Plan.to_json` gave it; `Plan.from_json` reads it back."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,12 @@ class Wish:
     tags: tuple[str, ...] = ()
     apart: Mapping[str, str] = field(default_factory=dict)
     """More tasks that are kept apart, and why, beside the benchmark's quarantine."""
+    made: Mapping[str, Agent] | None = None
+    """Agents that are made already, by their specs; None makes them of `agents`."""
+    only: frozenset[str] | None = None
+    """Only these trials of the plan; None takes all."""
+    regraded_from: str = ""
+    """The id of the run whose kept work is graded again."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +252,7 @@ def _loaded(wish: Wish) -> tuple[Given, dict[str, Agent]]:
     if wish.resume and wish.out is None:
         raise AuthoringError("--resume needs the run's folder: add --out DIR")
     loaded = given.load(wish.benchmark, wish.rubrics, wish.config)
-    agents = make_all(wish.agents, loaded.registry.agents, loaded.benchmark)
+    agents = dict(wish.made or make_all(wish.agents, loaded.registry.agents, loaded.benchmark))
     _refuse_roomless(wish, loaded, agents)
     return loaded, agents
 
@@ -284,7 +290,10 @@ def _plan(wish: Wish, given: Given, agents: Mapping[str, Agent], provider: str) 
         config=given.config,
         options={"provider": provider, "executors": wish.executors},
     )
-    return plan.make(given.benchmark, wish.agents, wish.repeats, wish.tasks, inputs=decisive)
+    made = plan.make(given.benchmark, wish.agents, wish.repeats, wish.tasks, inputs=decisive)
+    if wish.only is None:
+        return made
+    return replace(made, trials=tuple(job for job in made.trials if job.trial in wish.only))
 
 
 def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str) -> Store:
@@ -310,6 +319,8 @@ def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str
         tags=wish.tags,
         machine=machine(),
         git=revision(given.benchmark.root),
+        given=_whereabouts(wish, given),
+        regraded_from=wish.regraded_from,
         plan=plan.to_json(),
     )
     if wish.resume:
@@ -323,6 +334,15 @@ def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str
             )
         return store
     return Store.create(header, wish.out)
+
+
+def _whereabouts(wish: Wish, given: Given) -> dict[str, object]:
+    return {
+        "benchmark": str(Path(given.benchmark.file).resolve()),
+        "rubrics": [str(folder.resolve()) for folder in wish.rubrics],
+        "config": None if wish.config is None else str(wish.config.resolve()),
+        "executors": wish.executors,
+    }
 
 
 def _dropped(folder: Path, plan: Plan) -> list[str]:
