@@ -68,6 +68,15 @@ def test_exact_is_strict() -> None:
     assert not judged("Hello  World\n", mode="exact").passed
 
 
+@pytest.mark.parametrize("mode", ["exact", "normalized"])
+@pytest.mark.parametrize("threshold", [0, 0.5, 1])
+def test_a_threshold_plays_no_part_in_exact_and_normalized(mode: str, threshold: float) -> None:
+    same = judged("Hello  World", mode=mode, threshold=threshold)
+    other = judged("Hello, World", mode=mode, threshold=threshold)
+
+    assert (same.passed, same.score, other.passed, other.score) == (True, 1.0, False, 0.0)
+
+
 @pytest.mark.parametrize("mode", ["exact", "normalized", "chrf"])
 def test_the_closest_of_several_references_counts(mode: str) -> None:
     outcome = judged("second answer", "expected.several", mode=mode)
