@@ -22,8 +22,8 @@ _OF_MACHINE = ("/etc/pip.conf", "/etc/xdg/pip/pip.conf", "/etc/npmrc", "/etc/git
 _OF_USER = (".config/pip/pip.conf", ".pip/pip.conf", ".npmrc", ".netrc")
 _APT = Path("/etc/apt")
 _PATH = re.compile(r"(?P<url>file:(?://)?)?(?P<path>/(?!/)[^\s'\",;:=\]]+)")
-_THERE_ANYWAY = ("/usr", "/etc/ssl", "/bin", "/lib", "/dev", "/proc", "/sys", "/tmp", "/var/lib/apt")
-_TOO_WIDE = frozenset({"/", "/etc", "/home", "/opt", "/root", "/srv", "/var", "/run", "/mnt"})
+_THERE_ANYWAY = ("/usr", "/etc/ssl", "/bin", "/lib", "/dev", "/proc", "/sys", "/var/lib/apt")
+_TOO_WIDE = frozenset({"/", "/etc", "/home", "/opt", "/root", "/srv", "/var", "/run", "/mnt", "/tmp"})
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ _NEEDED = ("ca-certificates",)
 
 
 def debian_image(suite: str, packages: tuple[str, ...] = ()) -> RootFs:
-    """The recipe's file system, built when it is not held yet (half a minute or so, once).
+    """The recipe's file system, built when it is not held yet (half a minute or so, once). A package may be
+    pinned: "name=version".
 
     Two processes that ask for the same recipe build it once. Raises ImageUnavailable with the builder's
     last words when it cannot be built here.
@@ -32,14 +33,28 @@ def debian_image(suite: str, packages: tuple[str, ...] = ()) -> RootFs:
     for word in (suite, *packages):
         if not re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9.+:=~-]*", word):
             raise ImageUnavailable(f"{word!r} is no Debian suite or package name")
-    recipe = json.dumps([_VERSION, suite, sorted({*packages, *_NEEDED})])
-    key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
-    with building(f"debian-{key}") as place:
+    with building(_name(suite, packages)) as place:
         if not (place / "digest").exists():
             _build(suite, packages, place)
     rootfs = place / "rootfs"
     digest = (place / "digest").read_text(encoding="ascii").strip()
     return RootFs(digest, (identity(rootfs), rootfs))
+
+
+def installed(suite: str, packages: tuple[str, ...] = ()) -> dict[str, str]:
+    """The packages of a recipe that was built on this machine, with their versions; empty when it was not."""
+    status = home() / "images" / _name(suite, packages) / "rootfs/var/lib/dpkg/status"
+    found = {}
+    for stanza in _text_of(status).split("\n\n"):
+        fields = dict(re.findall(r"^(Package|Version|Status): (.*)$", stanza, re.MULTILINE))
+        if fields.get("Status", "").endswith(" installed"):
+            found[fields["Package"]] = fields["Version"]
+    return found
+
+
+def _name(suite: str, packages: tuple[str, ...]) -> str:
+    recipe = json.dumps([_VERSION, suite, sorted({*packages, *_NEEDED})])
+    return f"debian-{hashlib.sha256(recipe.encode()).hexdigest()[:16]}"
 
 
 def _build(suite: str, packages: tuple[str, ...], place: Path) -> None:
