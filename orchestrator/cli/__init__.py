@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import typer
 
 COMMANDS = (
-    *("demo", "run", "report", "show", "compare", "regrade", "validate", "check", "delta"),
+    *("demo", "run", "report", "show", "view", "compare", "regrade", "validate", "check", "delta"),
     *("shell", "init", "doctor", "reap", "schema"),
 )
 """In the order of the help page. Each is a module of this package with NAME, SUMMARY and command."""
-GROUPS = ("rubric", "runs")
+GROUPS = ("rubric", "runs", "nightly")
 """The same for commands with sub-commands: each is a package with NAME, SUMMARY and group."""
 EPILOG = (
     "Begin with `proctor demo`, then `proctor init my-benchmark`. Exit codes: 0 passed, 1 failed, "
@@ -28,11 +28,11 @@ EPILOG = (
 )
 
 
-def build() -> typer.Typer:
-    """The command line, assembled."""
+def build(asked: str = "") -> typer.Typer:
+    """The command line, assembled; of the command `asked` alone, where there is one of that name."""
     from orchestrator.cli import app
 
-    return app.build()
+    return app.build(asked)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -47,16 +47,15 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _run(arguments: list[str] | None) -> int:
-    gc.set_threshold(
-        50_000, 20, 100
-    )  # nearly all that is made at the start stays: looking for garbage is in vain
+    gc.set_threshold(200_000, 10, 100)  # what is made at the start stays: looking for garbage is in vain
     _fill_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter is no reason to stop
             stream.reconfigure(errors="backslashreplace")
     from orchestrator.cli.ending import finish
 
-    return finish(build(), arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    return finish(build(words[0] if words else ""), arguments)
 
 
 def _fill_streams() -> None:

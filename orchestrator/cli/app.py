@@ -10,8 +10,8 @@ import typer
 from orchestrator.cli import COMMANDS, EPILOG, GROUPS
 
 
-def build() -> typer.Typer:
-    """The command line, assembled."""
+def build(asked: str = "") -> typer.Typer:
+    """The command line, assembled. Where `asked` is the name of a command, only that one is loaded."""
     app = typer.Typer(
         name="proctor",
         help="Grade coding agents on repository tasks in real sandboxes, with verdicts you can trust.",
@@ -23,10 +23,11 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(proctor)
-    for name in COMMANDS:
+    alone = asked in COMMANDS or asked in GROUPS
+    for name in (n for n in COMMANDS if not alone or n == asked):
         module = import_module(f"orchestrator.cli.{name}")
         app.command(module.NAME, short_help=module.SUMMARY)(module.command)
-    for name in GROUPS:
+    for name in (n for n in GROUPS if not alone or n == asked):
         module = import_module(f"orchestrator.cli.{name}")
         app.add_typer(module.group(), name=module.NAME, short_help=module.SUMMARY)
     return app
