@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.pages.overview import BINS, AgentLine, Step
+from markupsafe import Markup
+
+from orchestrator.pages.overview import BINS, AgentLine, Overview, Step
 
 INK, FAINT, LINE = "var(--ink)", "var(--faint)", "var(--line)"
 TONES = ("var(--tone-1)", "var(--tone-2)", "var(--tone-3)", "var(--tone-4)", "var(--tone-5)", "var(--tone-6)")
@@ -45,6 +48,22 @@ _CONFIG: dict[str, Any] = {
         "title": None,
     },
 }
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The charts of a run, as markup; empty where there is nothing to draw."""
+
+    intervals: Markup
+    scores: Markup
+    drift: Markup
+
+
+def drawn(seen: Overview, names: Mapping[str, str]) -> Drawn:
+    """The charts of one run. The first of a process takes a while: the engine that draws is started."""
+    return Drawn(
+        Markup(intervals(seen.agents)), Markup(scores(seen.scores, names)), Markup(drift(seen.drift))
+    )
 
 
 def intervals(agents: Sequence[AgentLine]) -> str:
@@ -188,37 +207,31 @@ def _line(
     }
 
 
-def trend(points: Sequence[Mapping[str, Any]], title: str) -> str:
-    """A rate over runs, with its interval: points of {"run", "rate", "low", "high"}, oldest first."""
-    if len(points) < 2:
+def trend(points: Sequence[Mapping[str, Any]], agents: Sequence[str], runs: int) -> str:
+    """Pass rates over runs, a line for each agent: points of {"run", "agent", "rate"}, oldest first."""
+    if runs < 2 or not points:
         return ""
-    where = {"field": "run", "type": "ordinal", "sort": None, "title": None, "axis": {"labelAngle": -35}}
-    scale = {"domain": [0, 1]}
-    axis = {"format": "%", "tickCount": 5, "domain": False, "title": title}
+    rate = {
+        "field": "rate",
+        "type": "quantitative",
+        "scale": {"domain": [0, 1]},
+        "axis": {"format": "%", "tickCount": 5, "domain": False, "title": "pass rate"},
+    }
+    colour = {
+        "field": "agent",
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": list(agents), "range": list(TONES[: len(agents)])},
+        "legend": {"columns": 3},
+    }
+    where = {"field": "run", "type": "ordinal", "sort": None, "title": None, "axis": {"labelAngle": -40}}
     return _svg(
         {
             "data": {"values": [dict(point) for point in points]},
-            "width": {"step": max(18, min(60, 800 // len(points)))},
-            "height": 200,
-            "encoding": {"x": where},
-            "layer": [
-                {
-                    "mark": {
-                        "type": "rule",
-                        "strokeWidth": 6,
-                        "strokeCap": "round",
-                        "color": "var(--tone-soft)",
-                    },
-                    "encoding": {
-                        "y": {"field": "low", "type": "quantitative", "scale": scale, "axis": axis},
-                        "y2": {"field": "high"},
-                    },
-                },
-                {
-                    "mark": {"type": "line", "color": TONES[0], "point": {"color": TONES[0], "size": 50}},
-                    "encoding": {"y": {"field": "rate", "type": "quantitative"}},
-                },
-            ],
+            "width": {"step": max(24, min(110, 900 // runs))},
+            "height": 220,
+            "mark": {"type": "line", "strokeWidth": 2, "point": {"size": 44}},
+            "encoding": {"x": where, "y": rate, "color": colour},
         },
         "trend",
     )

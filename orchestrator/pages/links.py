@@ -7,6 +7,17 @@ from typing import Protocol
 from urllib.parse import quote, urlencode
 
 
+@dataclass(frozen=True)
+class Filter:
+    """What the list of trials is narrowed to; empty takes every one."""
+
+    status: str = ""
+    agent: str = ""
+    q: str = ""
+    """Occurs in the task's id or in the reason."""
+    page: int = 1
+
+
 class Links(Protocol):
     """What templates ask for."""
 
@@ -54,6 +65,10 @@ class InViewer:
 
     def trial(self, trial: str, attempt: int | None = None) -> str:
         return f"{self.run}/trials/{quote(trial, safe='')}" + query(attempt=attempt or 0)
+
+    def file(self, trial: str, name: str, attempt: int) -> str:
+        place = f"{self.run}/trials/{quote(trial, safe='')}/files/{quote(name, safe='')}"
+        return place + query(attempt=attempt)
 
     def filter(self, *, status: str = "", agent: str = "", q: str = "", page: int = 1) -> str:
         return self.run + query(status=status, agent=agent, q=q, page=page) + "#trials"

@@ -10,7 +10,6 @@ import json
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -20,8 +19,7 @@ from orchestrator.dossier import Artifacts, Dossier
 from orchestrator.history.facts import RunFacts, TrialFacts, read_run
 from orchestrator.pages import charts, overview, trialview
 from orchestrator.pages.environment import csp_hash, environment, render, static
-from orchestrator.pages.links import InFile
-from orchestrator.pages.overview import Overview
+from orchestrator.pages.links import Filter, InFile
 from orchestrator.pages.trialview import Room
 
 EACH = 25
@@ -30,24 +28,6 @@ FIRST = 100
 """Rows that stand in the file without a script."""
 LEVEL = 6
 _GRAVITY = ("errored", "failed", "invalid", "unscored", "not_run", "passed")
-
-
-@dataclass(frozen=True)
-class Filter:
-    """What the list of trials is narrowed to."""
-
-    status: str = ""
-    agent: str = ""
-    q: str = ""
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The charts of a run, as markup; empty where there is nothing to draw."""
-
-    intervals: Markup
-    scores: Markup
-    drift: Markup
 
 
 def document(dossier: Dossier) -> bytes:
@@ -65,7 +45,7 @@ def document(dossier: Dossier) -> bytes:
         o=seen,
         run=facts,
         names=names,
-        charts=drawn(seen, names),
+        charts=charts.drawn(seen, names),
         link=InFile(),
         f=Filter(),
         rows=trials[:FIRST],
@@ -79,15 +59,6 @@ def document(dossier: Dossier) -> bytes:
         blocks=[("rows", _packed(list(_rows(facts, trials, names)))), *_parts(dossier, records)],
     )
     return whole.encode("utf-8", "replace")
-
-
-def drawn(seen: Overview, names: dict[str, str]) -> Drawn:
-    """The charts of one run. The first of a process takes a while: the engine that draws is started."""
-    return Drawn(
-        Markup(charts.intervals(seen.agents)),
-        Markup(charts.scores(seen.scores, names)),
-        Markup(charts.drift(seen.drift)),
-    )
 
 
 def room_for(trials: int) -> Room:

@@ -1,0 +1,150 @@
+"""The runs the viewer shows: an index that follows their folders, and figures that are kept while they hold.
+
+One thread follows the folders; pages read what it found. A run too big to be read while somebody waits is
+read by that thread, and its page fills up when it is done.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from pathlib import Path
+
+from orchestrator.errors import AuthoringError
+from orchestrator.history.index import Index, RunFilter, TrialFilter, run_folders, stamp_of
+from orchestrator.history.pairing import Subject
+from orchestrator.history.rows import Page, RunRow, TrialRow
+from orchestrator.history.trends import By, Trend, trend
+from orchestrator.viewer import figures
+from orchestrator.viewer.figures import Figures
+from orchestrator.viewer.places import Places
+
+QUICK = 2000
+"""Trials of a run whose figures are put together while its page is asked for."""
+KEPT = 24
+"""Runs whose figures are kept."""
+EVERY = 1.0
+"""Seconds between two looks at the folders."""
+_log = logging.getLogger(__name__)
+
+
+class Library:
+    """Use it as a context manager. Thread-safe."""
+
+    def __init__(self, root: Path) -> None:
+        """Opens the index of `root`; raises what `Index` does. Nothing is read yet."""
+        self.root = root
+        self._index = Index(root)
+        self._figures: OrderedDict[str, tuple[str, Figures]] = OrderedDict()
+        self._places: dict[str, Places] = {}
+        self._wanted: set[str] = set()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._follower = threading.Thread(target=self._follow, name="library", daemon=True)
+
+    def start(self) -> None:
+        """Read what there is, then go on following in a thread."""
+        self._index.refresh()
+        self._follower.start()
+
+    # What pages ask
+
+    def runs(self, wanted: RunFilter, offset: int, limit: int) -> Page[RunRow]:
+        return self._index.runs(wanted, offset=offset, limit=limit)
+
+    def run(self, run_id: str) -> RunRow:
+        """Raises AuthoringError when there is no such run."""
+        return self._index.find(run_id)
+
+    def trials(self, run: RunRow, wanted: TrialFilter, offset: int, limit: int) -> Page[TrialRow]:
+        return self._index.trials(run.run_id, wanted, offset=offset, limit=limit)
+
+    def trend(self, wanted: RunFilter, by: By, limit: int) -> Trend:
+        return trend(self._index, wanted, by, limit=limit)
+
+    def subject(self, run: RunRow) -> Subject:
+        """A run to be compared. Raises AuthoringError when its folder is not here."""
+        return self._index.subject(run)
+
+    def figures(self, run: RunRow) -> Figures | None:
+        """What was last read of the run, or None while that is still being done."""
+        with self._lock:
+            held = self._figures.get(run.run_id)
+        stamp = stamp_of(run.folder)
+        if held is not None and (held[0] == stamp or run.planned > QUICK):
+            if held[0] != stamp:
+                self._want(run.run_id)
+            return held[1]
+        if run.planned > QUICK:
+            self._want(run.run_id)
+            return None
+        return self._read(run, stamp)
+
+    def places(self, run: RunRow) -> Places:
+        """Where the run's records are."""
+        with self._lock:
+            return self._places.setdefault(run.run_id, Places(run.folder))
+
+    def version(self, run: RunRow) -> str:
+        """Another one when the run's page would look different."""
+        with self._lock:
+            held = self._figures.get(run.run_id)
+        return f"{stamp_of(run.folder)} {held[0] if held else ''}"
+
+    # Following
+
+    def close(self) -> None:
+        """End the thread and give the index back. Idempotent."""
+        self._closing.set()
+        if self._follower.is_alive():
+            self._follower.join(timeout=30)
+        self._index.close()
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def _follow(self) -> None:
+        """What takes long is done less often: a run of 100,000 trials that grows is not read every second."""
+        pause = EVERY
+        before: dict[str, str] = {}
+        while not self._closing.wait(pause):
+            began = time.monotonic()
+            try:
+                now = {str(folder): stamp_of(folder) for folder in run_folders(self.root)}
+                if now != before:
+                    self._index.refresh()
+                    before = now
+                self._read_wanted()
+            except Exception:
+                _log.warning("the runs could not be followed; trying again", exc_info=True)
+            pause = max(EVERY, 4 * (time.monotonic() - began))
+
+    def _want(self, run_id: str) -> None:
+        with self._lock:
+            self._wanted.add(run_id)
+
+    def _read_wanted(self) -> None:
+        with self._lock:
+            wanted = list(self._wanted)
+            self._wanted.clear()
+        for run_id in wanted:
+            try:
+                run = self._index.find(run_id)
+                self.places(run).follow()
+                self._read(run, stamp_of(run.folder))
+            except AuthoringError:
+                continue
+
+    def _read(self, run: RunRow, stamp: str) -> Figures:
+        found = figures.read(run.folder)
+        with self._lock:
+            self._figures[run.run_id] = (stamp, found)
+            self._figures.move_to_end(run.run_id)
+            while len(self._figures) > KEPT:
+                self._figures.popitem(last=False)
+        return found
