@@ -61,6 +61,7 @@ def command(
         made=regrade.agents(old),
         only=frozenset(job.trial for job in old.plan.trials),
         regraded_from=old.header.run_id,
+        benchmark_id=old.header.benchmark,
         repeats=old.plan.repeats,
         sandbox=sandbox or _provider_of(old),
         slots=slots or os.cpu_count() or 1,

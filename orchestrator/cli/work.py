@@ -56,6 +56,8 @@ class Wish:
     """Only these trials of the plan; None takes all."""
     regraded_from: str = ""
     """The id of the run whose kept work is graded again."""
+    benchmark_id: str = ""
+    """What the benchmark must be called; empty takes any."""
 
 
 @dataclass(frozen=True)
@@ -252,6 +254,10 @@ def _loaded(wish: Wish) -> tuple[Given, dict[str, Agent]]:
     if wish.resume and wish.out is None:
         raise AuthoringError("--resume needs the run's folder: add --out DIR")
     loaded = given.load(wish.benchmark, wish.rubrics, wish.config)
+    if wish.benchmark_id not in ("", loaded.benchmark.id):
+        raise AuthoringError(
+            f"{wish.benchmark} is {loaded.benchmark.id}, and the run is a run of {wish.benchmark_id}"
+        )
     agents = dict(wish.made or make_all(wish.agents, loaded.registry.agents, loaded.benchmark))
     _refuse_roomless(wish, loaded, agents)
     return loaded, agents
