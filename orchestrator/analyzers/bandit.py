@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orchestrator.analyzers.measurement import AnalyzerError, Finding
+from orchestrator.analyzers.options import Options
 from orchestrator.analyzers.reports import Raw, Report, agree, loads, relative, shaped, unparsable
-from orchestrator.analyzers.tool import Options, Tool
+from orchestrator.analyzers.tool import Tool
 
 
 class Bandit(Tool):

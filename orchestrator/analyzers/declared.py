@@ -23,11 +23,11 @@ from dataclasses import replace
 from orchestrator.analyzers.formats import FORMATS
 from orchestrator.analyzers.measurement import AnalyzerError, Measurement
 from orchestrator.analyzers.number import read_number
+from orchestrator.analyzers.options import Options
 from orchestrator.analyzers.reports import Raw, Report
-from orchestrator.analyzers.tool import REPORT, Options, Tool
-from orchestrator.contract import Check, Step, StepResult
+from orchestrator.analyzers.tool import REPORT, Tool
+from orchestrator.contract import Check, StepResult
 from orchestrator.documents.benchmark import AnalyzerTool
-from sandboxes.spec import Command
 
 
 class Declared(Tool):
@@ -42,6 +42,7 @@ class Declared(Tool):
         self.suppresses = declaration.suppressions
         self.config_names = declaration.config
         self.lists_files = not declaration.extensions
+        self.writes_file = "{report}" in declaration.command
 
     def version_argv(self) -> tuple[str, ...]:
         return ("/bin/sh", "-c", self.declaration.version or "echo unknown")
@@ -53,13 +54,6 @@ class Declared(Tool):
         targets = " ".join(shlex.quote(path) for path in options.paths(workdir))
         command = self.declaration.command.replace("{report}", REPORT).replace("{targets}", targets)
         return ("/bin/sh", "-c", command)
-
-    def steps(self, check: Check, workdir: str) -> Sequence[Step]:
-        version, run = super().steps(check, workdir)
-        if "{report}" not in self.declaration.command:
-            return version, run
-        command = Command(self.argv(self.options(check), workdir), cwd="/")
-        return version, replace(run, command=command)
 
     def read(self, check: Check, workdir: str, results: Sequence[StepResult]) -> Measurement:
         digest = hashlib.sha256(self.declaration.model_dump_json().encode()).hexdigest()

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from orchestrator.analyzers.measurement import AnalyzerError, Finding
+from orchestrator.analyzers.options import Options, Setting
 from orchestrator.analyzers.reports import Raw, Report, agree, ended, relative, shaped, unparsable
-from orchestrator.analyzers.tool import Options, Setting, Tool
+from orchestrator.analyzers.tool import Tool
 
 
 class Mypy(Tool):

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orchestrator.analyzers.measurement import AnalyzerError, Finding
+from orchestrator.analyzers.options import Options, Setting
 from orchestrator.analyzers.reports import Raw, Report, agree, loads, relative, shaped
-from orchestrator.analyzers.tool import Options, Setting, Tool
+from orchestrator.analyzers.tool import Tool
 
 
 class PhpCsFixer(Tool):

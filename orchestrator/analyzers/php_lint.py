@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 
+from orchestrator.analyzers.errand import FILES
 from orchestrator.analyzers.measurement import AnalyzerError, Finding
+from orchestrator.analyzers.options import Options
 from orchestrator.analyzers.reports import Raw, Report, agree, relative
-from orchestrator.analyzers.tool import FILES, Options, Tool
+from orchestrator.analyzers.tool import Tool
 
 _EACH = (
     'xargs -0 -n1 sh -c \'out=$(php -n -d display_errors=1 -l "$1" 2>&1 </dev/null); code=$?; '

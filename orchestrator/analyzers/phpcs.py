@@ -15,8 +15,9 @@ from typing import Any
 
 from orchestrator.analyzers import checkstyle
 from orchestrator.analyzers.measurement import AnalyzerError, Finding, OptionError, option
+from orchestrator.analyzers.options import Options, Setting, texts, within
 from orchestrator.analyzers.reports import Raw, Report, agree, loads, relative, shaped
-from orchestrator.analyzers.tool import Options, Setting, Tool, texts, within
+from orchestrator.analyzers.tool import Tool
 from orchestrator.contract import Check
 
 REPORT = "/tmp/proctor-phpcs.json"
@@ -113,7 +114,8 @@ def _checked(document: Any, raw: Raw) -> Report:
         "errors": sum(f.severity == "error" for f in findings),
         "warnings": sum(f.severity == "warning" for f in findings),
     }
-    report = Report(findings, frozenset(relative(path, raw) for path in files))
+    analysed = frozenset(relative(path, raw) for path in files)
+    report = Report(findings, analysed, counts={"fixable": totals["fixable"]})
     _no_broken_rule(report, totals)
     if not said == summed == listed:
         raise AnalyzerError(

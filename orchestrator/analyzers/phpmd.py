@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orchestrator.analyzers.measurement import Finding
+from orchestrator.analyzers.options import Options, Setting
 from orchestrator.analyzers.reports import Raw, Report, agree, loads, relative, shaped, unparsable
-from orchestrator.analyzers.tool import Options, Setting, Tool
+from orchestrator.analyzers.tool import Tool
 from orchestrator.contract import Check
 
 _RULESETS = "cleancode,codesize,design,naming,unusedcode"

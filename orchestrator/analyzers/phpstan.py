@@ -18,8 +18,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orchestrator.analyzers.measurement import AnalyzerError, Finding
+from orchestrator.analyzers.options import Options, Setting
 from orchestrator.analyzers.reports import Raw, Report, agree, loads, relative, shaped, unparsable
-from orchestrator.analyzers.tool import CONFIG_FOLDER, Options, Setting, Tool, config_layer
+from orchestrator.analyzers.tool import CONFIG_FOLDER, Tool, config_layer
 from sandboxes.spec import Layer
 
 _CONTEXT = re.compile(r" \(in context of [^()]*(?:\([^()]*\))?[^()]*\)\Z")

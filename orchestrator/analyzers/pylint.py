@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orchestrator.analyzers.measurement import AnalyzerError, Finding
+from orchestrator.analyzers.options import Options, Setting
 from orchestrator.analyzers.reports import Raw, Report, agree, loads, relative, shaped, unparsable
-from orchestrator.analyzers.tool import Options, Setting, Tool
+from orchestrator.analyzers.tool import Tool
 
 _BITS = {"fatal": 1, "error": 2, "warning": 4, "refactor": 8, "convention": 16, "info": 0}
 _NUMBERS = re.compile(r"\d+")

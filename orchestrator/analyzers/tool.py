@@ -2,80 +2,28 @@
 
 The programs are the image's own, the configuration is given by name, from outside the work tree or from the
 state before the change; the tool runs outside the work tree, its report goes to a file, and what it was to
-analyse is listed by us. Comments that suppress findings are ignored where the tool can be told so.
-
-Options in a check's `metadata` that every tool knows: `target` (a path or a list of paths in the work tree;
-all of it), `extensions` ("php,inc"), `count` ("all", or "errors"), `config` (text with line breaks is the
-configuration itself, anything else a path in the work tree), `config_files` (more paths in the work tree the
-configuration draws on), `annotations` ("ignore", or "obey" such comments).
+analyse is listed by us. Comments that suppress findings are ignored where the tool can be told so. What a
+check may say about a tool: `options`.
 """
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-import json
 import posixpath
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from orchestrator.analyzers.measurement import AnalyzerError, Measurement, OptionError, option
+from orchestrator.analyzers import errand
+from orchestrator.analyzers.measurement import AnalyzerError, Measurement
+from orchestrator.analyzers.options import ANNOTATIONS, Options, Setting, parse
 from orchestrator.analyzers.reports import Raw, Report, count, ended
 from orchestrator.contract import Check, Step, StepResult
 from sandboxes.spec import Command, Entry, Layer
 
 REPORT = "/tmp/proctor-report"
-FILES = "/tmp/proctor-files"
 CONFIG_FOLDER = "/proctor-config"
 """Where a configuration given in the rubric lies in a room, read-only."""
-
-_PATH = re.compile(r"[^\0\r\n]+")
-_EXTENSION = re.compile(r"[A-Za-z0-9_+-]+")
-_COUNTS = ("all", "errors")
-SHARED = ("target", "extensions", "count", "config", "config_files")
-OWN = ("allow", "forbid", "mode", "weights")
-"""What score_delta itself reads from `metadata`."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One option of a tool's own. `pattern` must match the whole word."""
-
-    default: str
-    pattern: re.Pattern[str] = re.compile(r"[\w.,:/@+-]+")
-    says: str = "a word without blanks"
-
-
-ANNOTATIONS = Setting("ignore", re.compile("ignore|obey"), "ignore or obey")
-"""Whether comments that suppress findings are obeyed, for tools that can be told not to."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """A check's options, parsed."""
-
-    targets: tuple[str, ...]
-    extensions: tuple[str, ...]
-    count: str
-    config: str = ""
-    """Its text, or a path in the work tree."""
-    config_files: tuple[str, ...] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def inline(self) -> bool:
-        return "\n" in self.config
-
-    def paths(self, workdir: str) -> tuple[str, ...]:
-        return tuple(posixpath.normpath(posixpath.join(workdir, target)) for target in self.targets)
-
-    def digest(self) -> str:
-        facts = [self.targets, self.extensions, self.count, self.config, self.config_files]
-        said = json.dumps([*facts, sorted(self.settings.items())])
-        return hashlib.sha256(said.encode()).hexdigest()
 
 
 class Tool:
@@ -114,23 +62,19 @@ class Tool:
 
     def steps(self, check: Check, workdir: str) -> Sequence[Step]:
         options = self.options(check)
-        version: tuple[str, ...] = self.version_argv()
-        reads: tuple[str, ...] = ()
-        if not self.lists_files:
-            version, reads = ("/bin/sh", "-c", _listing(options, workdir, version)), (FILES,)
-        run = self.argv(options, workdir)
-        if not self.writes_file:
-            run = ("/bin/sh", "-c", f'exec "$@" >{self.report_file}', "sh", *run)
-        return (
-            Step(Command(version, cwd="/"), reads=reads, stop_unless_ok=True),
-            Step(Command(run, cwd="/"), reads=(self.report_file,), layers=self._layers(options, workdir)),
-        )
+        targets = None if self.lists_files else options.paths(workdir)
+        report = "" if self.writes_file else self.report_file
+        script = errand.script(targets, options.extensions, self.version_argv(), report)
+        argv = ("/bin/sh", "-c", script, "sh", *self.argv(options, workdir))
+        reads = (errand.VERSION, self.report_file, *(() if targets is None else (errand.FILES,)))
+        return (Step(Command(argv, cwd="/"), reads=reads, layers=self._layers(options, workdir)),)
 
     def read(self, check: Check, workdir: str, results: Sequence[StepResult]) -> Measurement:
         options = self.options(check)
-        version = self._version(results[0])
-        listed = None if self.lists_files else _listed(self.name, results[0], workdir)
-        run = results[1]
+        run = results[-1]
+        listed = None if self.lists_files else errand.listed(self.name, run, workdir)
+        reported = run.files.get(self.report_file) is not None
+        version = self.version_of(errand.version_words(self.name, run, reported))
         raw = self._raw(run, version, workdir)
         report = self.report(raw)
         files = report.files if listed is None else listed
@@ -144,23 +88,7 @@ class Tool:
     def options(self, check: Check) -> Options:
         """Raises OptionError."""
         known = {**self.settings, **({"annotations": ANNOTATIONS} if self.unseeing else {})}
-        no_slips(check, {*SHARED, *known, *OWN})
-        counted = option(check, "count", "all")
-        if counted not in _COUNTS:
-            raise OptionError(f"metadata.count is {counted!r}; it must be all or errors")
-        config = option(check, "config", "")
-        if not isinstance(config, str) or (config and not self.config_name):
-            raise OptionError(f"metadata.config is {config!r}; {self.name} takes none of that kind")
-        made = Options(
-            targets=texts(option(check, "target", "."), "target"),
-            extensions=_extensions(option(check, "extensions", None), self.extensions),
-            count=counted,
-            config=config,
-            config_files=texts(option(check, "config_files", []), "config_files"),
-            settings={name: _setting(check, name, setting) for name, setting in known.items()},
-        )
-        within(*made.targets, *made.config_files, *(() if made.inline else (made.config,)))
-        return made
+        return parse(check, self.name, self.extensions, known, bool(self.config_name))
 
     def obeys_suppressions(self, check: Check) -> bool:
         """Whether comments in the code make the tool look away in this check's runs."""
@@ -180,18 +108,6 @@ class Tool:
         if not options.inline:
             return ()
         return (config_layer({self.config_name: options.config}),)
-
-    def _version(self, result: StepResult) -> str:
-        words = result.done.stdout.text.strip()
-        if not result.done.ok or not words:
-            done = result.done
-            end = done.end if done.end != "exited" else f"exit code {done.exit_code}"
-            said = done.stderr.text.strip()[-200:]
-            raise AnalyzerError(
-                f"{self.name} does not say its version ({end}): is it installed in the image?"
-                + (f" {said}" if said else "")
-            )
-        return self.version_of(words)
 
     def version_of(self, words: str) -> str:
         """The version in what `version_argv` prints."""
@@ -242,71 +158,3 @@ def config_layer(files: Mapping[str, str | bytes]) -> Layer:
     digest = hashlib.sha256(repr(data).encode()).hexdigest()
     entries = [Entry(name.encode(), 0o100644, content) for name, content in data.items()]
     return Layer(f"config-{digest}", CONFIG_FOLDER, lambda: iter(entries))
-
-
-def no_slips(check: Check, known: Collection[str]) -> None:
-    """Raises OptionError for a name in `metadata` that is nearly an option; other notes are the author's."""
-    metadata = check.get("metadata")
-    for name in metadata if isinstance(metadata, Mapping) else ():
-        near = difflib.get_close_matches(str(name), known, 1, 0.8)
-        if near and name not in known:
-            raise OptionError(f"metadata.{name} is no option; did you mean {near[0]}?")
-
-
-def texts(value: Any, name: str) -> tuple[str, ...]:
-    """One text or a list of them. Raises OptionError."""
-    found = [value] if isinstance(value, str) else value
-    if not isinstance(found, list | tuple) or not all(
-        isinstance(t, str) and _PATH.fullmatch(t) for t in found
-    ):
-        raise OptionError(f"metadata.{name} is {value!r}; it must be a path or a list of paths")
-    return tuple(found)
-
-
-def within(*paths: str) -> None:
-    """Raises OptionError for a path that leaves the work tree or would be taken for an option."""
-    for path in paths:
-        if path.startswith(("/", "-")) or ".." in path.split("/"):
-            raise OptionError(f"{path!r} leaves the work tree; write a path relative to it")
-
-
-def _extensions(value: Any, default: tuple[str, ...]) -> tuple[str, ...]:
-    if value is None:
-        return default
-    words = value.split(",") if isinstance(value, str) else value
-    if not isinstance(words, list | tuple) or not words:
-        raise OptionError(f"metadata.extensions is {value!r}; write them as php,inc")
-    for word in words:
-        if not isinstance(word, str) or not _EXTENSION.fullmatch(word):
-            raise OptionError(f"metadata.extensions is {value!r}; write them as php,inc")
-    return tuple(words)
-
-
-def _setting(check: Check, name: str, known: Setting) -> str:
-    value = option(check, name, known.default)
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
-        value = ",".join(value)
-    if not isinstance(value, str) or (value and (not known.pattern.fullmatch(value) or value[0] == "-")):
-        raise OptionError(f"metadata.{name} is {value!r}; it must be {known.says}")
-    return value
-
-
-def _listing(options: Options, workdir: str, version: tuple[str, ...]) -> str:
-    """Lists what there is to analyse, then says the version."""
-    names = " -o ".join(f"-name {shlex.quote(f'*.{extension}')}" for extension in options.extensions)
-    where = " ".join(shlex.quote(path) for path in options.paths(workdir))
-    find = rf"find {where} -name .git -prune -o -type f \( {names} \) -print0 >{FILES} || exit 66"
-    return f"{find}; exec {shlex.join(version)}"
-
-
-def _listed(tool: str, result: StepResult, workdir: str) -> frozenset[str]:
-    if result.done.exit_code == 66:
-        raise AnalyzerError(f"{tool}: {result.done.stderr.text.strip()[-300:] or 'a target is not there'}")
-    data = result.files.get(FILES)
-    if data is None:
-        raise AnalyzerError(f"{tool}: nobody could list what there is to analyse")
-    root = workdir.rstrip("/") + "/"
-    paths = data.decode("utf-8", "surrogateescape").split("\0")
-    return frozenset(path.removeprefix(root) for path in paths if path)

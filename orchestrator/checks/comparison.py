@@ -31,6 +31,13 @@ class Comparison:
     allow: frozenset[str] = frozenset()
     """What the task lets pass: "suppressions", "deletions", ..."""
     weights: Mapping[str, float] = field(default_factory=dict)
+    reference: Measurement | None = None
+    """What `findings` are told apart by, where `before` holds none."""
+
+    @property
+    def known(self) -> Measurement:
+        """The run whose findings were matched with those after the change."""
+        return self.reference or self.before
 
     @property
     def gone(self) -> float:
@@ -62,19 +69,34 @@ def compare(
     allow: frozenset[str] = frozenset(),
     weights: Mapping[str, float] | None = None,
     obeys: bool = True,
+    reference: Callable[[], Measurement] | None = None,
+    always: bool = False,
 ) -> Comparison:
     """`changes` is what lies between the two: renames, contents, and the comments it adds. Both measurements
-    are weighed already. `obeys`: whether the runs did as such comments say."""
+    are weighed already. `obeys`: whether the runs did as such comments say. `reference` measures the state
+    before the change where `before` is a mere number: asked for when the change may hide findings, or
+    `always`."""
     weights = weights or {}
     syntax = getattr(analyzer, "suppresses", "")
     suppressed = added_suppressions(changes, syntax) if syntax else ()
     obeyed = suppressed if obeys and "suppressions" not in allow else ()
-    findings, joined = None, 0.0
-    if before.findings is not None and after.findings is not None:
-        findings = _matched(before, after, changes, obeyed)
-        joined = _weigh(_joined(before, findings, changes), weights)
+    findings, joined, known = None, 0.0, before
+    only_a_number = before.findings is None and after.findings is not None
+    if reference is not None and only_a_number and (always or obeyed or _may_leave(after, changes)):
+        known = reference()
+    if known.findings is not None and after.findings is not None:
+        findings = _matched(known, after, changes, obeyed)
+        joined = _weigh(_joined(known, findings, changes), weights)
     hidden = _counted_back(findings, obeyed, changes, weights)
-    return Comparison(before, after, findings, joined, suppressed, hidden, allow, weights)
+    other = None if known is before else known
+    return Comparison(before, after, findings, joined, suppressed, hidden, allow, weights, other)
+
+
+def _may_leave(after: Measurement, changes: Collection[ChangedFile]) -> bool:
+    """Whether a file that was there before is not analysed afterwards."""
+    seen = after.files
+    old = [c for c in changes if c.before is not None]
+    return any(c.after is None if seen is None else c.path not in seen for c in old)
 
 
 def _weigh(findings: Iterable[Finding], weights: Mapping[str, float]) -> float:

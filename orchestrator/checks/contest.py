@@ -2,20 +2,20 @@
 
 Order: the guard command in rooms of its own (before first: what fails there proves nothing); the scorer in a
 room before the change; then in a room after it, where files that steer the scorer are put back as they were
-and the touched files are parsed first. Everything that decides comes out in the `Ruling`.
+and the touched files are parsed first, in the scorer's own container where it runs nothing of theirs.
+Everything that decides comes out in the `Ruling`.
 """
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from orchestrator.analyzers import Analyzer, AnalyzerError, Measurement, OptionError
-from orchestrator.analyzers.measurement import is_number
-from orchestrator.checks import guards
+from orchestrator.checks import closing, guards
+from orchestrator.checks.baselines import Baseline
 from orchestrator.checks.causes import cause_of, clip, last_words, printable
 from orchestrator.checks.code_guard import code_lines
 from orchestrator.checks.comparison import Comparison, compare
@@ -27,13 +27,9 @@ from orchestrator.contract import Check, Judge, Step, StepResult
 from orchestrator.errors import TaskInvalid
 from orchestrator.evidence import describe
 from orchestrator.testreports import Reporter
-from sandboxes.spec import ROOM_HOME, Command, Entry, Layer
 
 TOLERANCE = 1e-9
 """Relative: 0.3 - 0.1 meets 0.2."""
-KEPT_FOLDER = "/proctor-before"
-"""Where files that steer the scorer lie as they were before the change, read-only."""
-_SEARCH_PATHS = frozenset({"PATH", "PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "PERL5LIB", "RUBYLIB"})
 
 Mode = Literal["net", "no_new"]
 
@@ -50,6 +46,8 @@ class Ask:
     forbid: frozenset[str] = frozenset()
     mode: Mode = "net"
     weights: Mapping[str, float] = field(default_factory=dict)
+    baseline: Baseline | None = None
+    """None: the state before the change is measured."""
 
 
 @dataclass(frozen=True)
@@ -78,30 +76,44 @@ class Contest:
 
     def ruling(self) -> Ruling:
         """Raises OptionError (its author's mistake), TaskInvalid and what the judge raises."""
-        steps = self._closed(tuple(self.ask.analyzer.steps(self.check, self.judge.workdir)))
-        before = self._baseline(steps)
+        steps = tuple(self.ask.analyzer.steps(self.check, self.judge.workdir))
+        if self._outside:
+            steps = closing.closed(steps, self.judge)
+        before = self.ask.baseline.value if self.ask.baseline else self._setup(steps)
         guarded = self._guard_command()
         if guarded is not None:
             return guarded
-        parsing = Parsing.of(
-            self.judge.workdir, (c.path for c in self.judge.changed() if c.after is not None)
-        )
-        first = (*parsing.steps, *self._put_back())
-        results = self.judge.after(*first, *steps, profile=self.ask.profile)
-        parsed = guards.parse(self._broken(parsing, results[: len(parsing.steps)]), "parse" in self.ask.allow)
+        parsing, ahead, scoring = self._after_steps(steps)
+        results = self.judge.after(*ahead, *scoring, profile=self.ask.profile)
+        parsed = guards.parse(self._broken(parsing, results), "parse" in self.ask.allow)
         if parsed.state == "failed":
             return self._failed_guard(parsed)
-        return self._measured(before, results[len(first) :], results, parsed)
+        return self._measured(before, steps, results[len(ahead) :] or results, parsed)
+
+    @property
+    def _outside(self) -> bool:
+        """The scorer runs on the image's programs alone, and nothing of the candidate's."""
+        return bool(getattr(self.ask.analyzer, "outside", False))
+
+    def _after_steps(self, steps: tuple[Step, ...]) -> tuple[Parsing, tuple[Step, ...], tuple[Step, ...]]:
+        """The parse check, what goes ahead of the scorer, and the scorer's own steps."""
+        touched = (c.path for c in self.judge.changed() if c.after is not None)
+        parsing = Parsing.of(self.judge.workdir, touched)
+        back = closing.put_back(self.ask.analyzer.config_paths(self.check), self.judge.changed())
+        together = parsing.ahead_of(steps) if self._outside and not back else None
+        if together is not None:
+            return parsing, (), together
+        return parsing, (*closing.closed(parsing.steps, self.judge), *back), steps
 
     def _measured(
         self,
         before: Measurement | float,
-        scored: tuple[StepResult, ...],
+        steps: tuple[Step, ...],
         results: tuple[StepResult, ...],
         parsed: Guard,
     ) -> Ruling:
         try:
-            after = self.ask.analyzer.read(self.check, self.judge.workdir, scored or results)
+            after = self.ask.analyzer.read(self.check, self.judge.workdir, results)
         except AnalyzerError as error:
             return self._no_measurement(error, results, before)
         after = replace(after, taken_at=self.clock().isoformat(timespec="seconds")).weighed(self.ask.weights)
@@ -121,23 +133,15 @@ class Contest:
             self.ask.allow,
             self.ask.weights,
             obeys is None or obeys(self.check),
+            lambda: self._setup(steps),
+            self.ask.mode == "no_new",
         )
         return self._settled(compared, self._guards(compared, parsed), results[-1])
 
     # Before the measurements ------------------------------------------------------------------------------
 
-    def _baseline(self, steps: tuple[Step, ...]) -> Measurement | float:
-        """Measured on the before state, a number, or a stored measurement (C-12)."""
-        baseline = self.check.get("baseline", "setup")
-        if is_number(baseline):
-            return float(baseline)
-        if isinstance(baseline, Mapping):
-            try:
-                return Measurement.from_json(baseline)
-            except (ValueError, TypeError) as problem:
-                raise OptionError(f"baseline is no stored measurement: {problem}") from None
-        if baseline not in ("setup", None):
-            raise OptionError(f"baseline is {baseline!r}; it must be setup, a number or a measurement")
+    def _setup(self, steps: tuple[Step, ...]) -> Measurement:
+        """Measured on the state before the change."""
         results = self.judge.before(*steps, profile=self.ask.profile)
         try:
             measured = self.ask.analyzer.read(self.check, self.judge.workdir, results)
@@ -179,44 +183,9 @@ class Contest:
         there = Parsing.of(self.judge.workdir, (old[path] for path in broken if path in old))
         if not there.paths:
             return broken
-        already = there.broken(self.judge.before(*there.steps, profile=self.ask.profile)) or {}
+        steps = closing.closed(there.steps, self.judge)
+        already = there.broken(self.judge.before(*steps, profile=self.ask.profile)) or {}
         return {path: why for path, why in broken.items() if old.get(path, "") not in already}
-
-    def _put_back(self) -> tuple[Step, ...]:
-        """What steers the scorer, as it was before the change."""
-        steering = set(self.ask.analyzer.config_paths(self.check))
-        old: dict[str, bytes | None] = {}
-        for change in self.judge.changed():
-            if change.path in steering:
-                old[change.path] = None if change.old_path else change.before
-            if change.old_path in steering:
-                old[str(change.old_path)] = change.before
-        if not old:
-            return ()
-        kept = {path: data for path, data in sorted(old.items()) if data is not None}
-        script = 'for p do rm -rf -- "$p" || exit; [ -f "$0/$p" ] || continue; '
-        script += 'mkdir -p -- "./$(dirname -- "$p")" && cp -- "$0/$p" "$p" || exit; done'
-        argv = ("/bin/sh", "-c", script, KEPT_FOLDER, *sorted(old))
-        layers = (_layer(kept),) if kept else ()
-        return (Step(Command(argv), stop_unless_ok=True, layers=layers),)
-
-    def _closed(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        """Steps of a tool that runs on the image's programs alone: no search path leads into the work tree,
-        and nobody's settings are found at home."""
-        if not getattr(self.ask.analyzer, "outside", False):
-            return steps
-        env = {name: self._outside(value) for name, value in self.judge.env.items() if name in _SEARCH_PATHS}
-        env = {name: value for name, value in env.items() if value != self.judge.env[name]}
-        if "HOME" in self.judge.env:
-            env["HOME"] = ROOM_HOME
-        if not env:
-            return steps
-        return tuple(replace(s, command=replace(s.command, env={**env, **s.command.env})) for s in steps)
-
-    def _outside(self, value: str) -> str:
-        root = posixpath.normpath(self.judge.workdir)
-        paths = (path for path in value.split(":") if path.startswith("/"))
-        return ":".join(p for p in paths if f"{posixpath.normpath(p)}/".find(f"{root}/") != 0)
 
     # After them -------------------------------------------------------------------------------------------
 
@@ -239,6 +208,8 @@ class Contest:
 
     def _settled(self, compared: Comparison, seen: tuple[Guard, ...], result: StepResult) -> Ruling:
         facts = describe(result) | {"end": "graded"}
+        if self.ask.baseline is not None and self.ask.baseline.facts:
+            facts["baseline"] = dict(self.ask.baseline.facts)
         failed = next((guard for guard in seen if guard.state == "failed"), None)
         if failed is not None:
             return replace(self._failed_guard(failed), compared=compared, guards=seen, facts=facts)
@@ -278,10 +249,3 @@ def settle(compared: Comparison, minimum: float, mode: Mode = "net") -> tuple[st
         if compared.weigh(compared.findings.new) > 0:
             return "new_findings", 0.0
     return "", 1.0
-
-
-def _layer(files: Mapping[str, bytes]) -> Layer:
-    from hashlib import sha256
-
-    entries = [Entry(path.encode("utf-8", "surrogateescape"), 0o100644, data) for path, data in files.items()]
-    return Layer(f"before-{sha256(repr(files).encode()).hexdigest()}", KEPT_FOLDER, lambda: iter(entries))

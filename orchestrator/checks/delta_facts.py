@@ -66,7 +66,7 @@ def matched(compared: Comparison) -> dict[str, int]:
 
 def by(compared: Comparison, key: Any, limit: int = ROWS_KEPT) -> dict[str, list[int]]:
     """[before, after] by rule or by file, most changed first, only where something changed."""
-    before, after = (Counter(map(key, m.findings or ())) for m in (compared.before, compared.after))
+    before, after = (Counter(map(key, m.findings or ())) for m in (compared.known, compared.after))
     changed = [name for name in before.keys() | after.keys() if before[name] != after[name]]
     changed.sort(key=lambda name: (-abs(before[name] - after[name]), name))
     return {name: [before[name], after[name]] for name in changed[:limit]}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from orchestrator.analyzers.source import language
 from orchestrator.contract import Step, StepResult
@@ -11,6 +12,10 @@ from sandboxes.spec import Command
 
 FILES_AT_ONCE = 2000
 """In one command."""
+SCRIPT_LIMIT = 100_000
+"""Characters of a check that goes ahead of a tool in its container: the kernel takes 128 KiB at once."""
+REPORT = "/tmp/proctor-parsed-"
+"""What each language's check says, by its name."""
 FEW = 40
 """So many PHP files are compiled (`php -l`, a process each); more are parsed, by one process."""
 
@@ -64,35 +69,68 @@ class Parsing:
         """Files in other languages are left out."""
         return cls(workdir, tuple(sorted(p for p in set(paths) if language(p) in _CHECKS)))
 
+    def ahead_of(self, steps: Sequence[Step]) -> tuple[Step, ...] | None:
+        """`steps`, the first with this check ahead of it in the same container: for a tool that runs nothing
+        of the candidate's. None when it is too much for that."""
+        parts = list(self._parts())
+        script = "; ".join(
+            f"(set -- {shlex.join(paths)}; {part}) </dev/null >{report}" for report, part, paths in parts
+        )
+        reports = tuple(report for report, _, _ in parts)
+        if len(set(reports)) < len(reports) or len(script) > SCRIPT_LIMIT:
+            return None
+        if not parts:
+            return tuple(steps)
+        first, *rest = steps
+        argv = first.command.argv
+        words = ("/bin/sh", "-c", argv) if isinstance(argv, str) else argv
+        command = replace(first.command, argv=("/bin/sh", "-c", f'{script}; exec "$@"', "sh", *words))
+        return replace(first, command=command, reads=(*first.reads, *reports)), *rest
+
     @property
     def steps(self) -> tuple[Step, ...]:
-        return tuple(self._steps())
+        """The check alone."""
+        return tuple(
+            Step(
+                Command(("/bin/sh", "-c", f"exec >{report}; {part}", "sh", *paths), cwd="/"), reads=(report,)
+            )
+            for report, part, paths in self._parts()
+        )
 
-    def _steps(self) -> Iterator[Step]:
+    def _parts(self) -> Iterator[tuple[str, str, Sequence[str]]]:
+        """(report, shell that writes it, files) for each language and each `FILES_AT_ONCE` of its files."""
         for name, (program, script) in _CHECKS.items():
             mine = [f"{self.workdir}/{p}" for p in self.paths if language(p) == name]
             for first in range(0, len(mine), FILES_AT_ONCE):
                 known = f"command -v {program} >/dev/null || {{ printf none; exit; }}; {script}"
-                argv = ("/bin/sh", "-c", known, "sh", *mine[first : first + FILES_AT_ONCE])
-                yield Step(Command(argv, cwd="/"))
+                yield REPORT + name, known, mine[first : first + FILES_AT_ONCE]
 
     def broken(self, results: Sequence[StepResult]) -> dict[str, str] | None:
-        """What does not parse, and why; None when no interpreter is there to tell."""
+        """What does not parse, and why; None when no interpreter is there to tell. `results` may hold other
+        steps' as well; a check that left nothing has not come to its end."""
         found: dict[str, str] = {}
-        told = not results
+        told = not self.paths
         for result in results:
-            text = result.done.stdout.text
-            if result.done.ok and text == "none":
-                continue
-            told = True
-            *fields, last = text.split("\0")
-            if not result.done.ok or last != "end":
-                found["(the parse check)"] = f"did not come to its end: {result.done.end}"
-            for head, said in zip(fields[::2], fields[1::2], strict=False):
-                code, _, path = head.partition(" ")
-                if code != "0":
-                    words = (line.strip() for line in said.splitlines())
-                    found[path.removeprefix(self.workdir + "/")] = next(
-                        filter(None, words), f"exit code {code}"
-                    )
+            for data in _reports(result.files):
+                text = (data or b"").decode("utf-8", "surrogateescape")
+                if text == "none":
+                    continue
+                told = True
+                *fields, last = text.split("\0")
+                if last != "end":
+                    found["(the parse check)"] = f"did not come to its end: {result.done.end}"
+                found |= self._said(fields)
         return found if told else None
+
+    def _said(self, fields: Sequence[str]) -> dict[str, str]:
+        found = {}
+        for head, said in zip(fields[::2], fields[1::2], strict=False):
+            code, _, path = head.partition(" ")
+            if code != "0":
+                words = (line.strip() for line in said.splitlines())
+                found[path.removeprefix(self.workdir + "/")] = next(filter(None, words), f"exit code {code}")
+        return found
+
+
+def _reports(files: Mapping[str, bytes | None]) -> Iterator[bytes | None]:
+    yield from (data for path, data in files.items() if path.startswith(REPORT))

@@ -12,12 +12,14 @@ guards. Options in `metadata`, beside the analyzer's: `mode` (net, or no_new: no
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import entry_points
 from typing import Any
 
 from orchestrator.analyzers import Analyzer, OptionError
 from orchestrator.analyzers.measurement import is_number, option
+from orchestrator.checks.baselines import given
 from orchestrator.checks.causes import clip
 from orchestrator.checks.contest import Ask, Contest, Ruling
 from orchestrator.checks.delta_facts import facts_of, sentence
@@ -54,7 +56,9 @@ class ScoreDeltaExecutor:
         if judge is None:
             return skipped(check, "score_delta needs the rooms of a task with an environment")
         try:
-            ask = self.ask(check)
+            ask = replace(
+                self.ask(check), baseline=given(check, context.root, str(context.row.get("id", "")))
+            )
             return _outcome(check, ask, Contest(check, judge, ask, self._clock, self._reporters).ruling())
         except (OptionError, UnknownProfile) as mistake:
             return failed(check, str(mistake), cause="authoring")

@@ -10,7 +10,8 @@ import pytest
 
 from orchestrator.analyzers import AnalyzerError
 from orchestrator.analyzers.declared import Declared
-from orchestrator.analyzers.tool import FILES, REPORT
+from orchestrator.analyzers.errand import FILES, VERSION
+from orchestrator.analyzers.tool import REPORT
 from orchestrator.contract import StepResult
 from orchestrator.documents.benchmark import AnalyzerTool
 from orchestrator.errors import AuthoringError
@@ -27,7 +28,7 @@ def tool(**fields: Any) -> Declared:
 
 
 def results(data: bytes, code: int = 0, files: bytes = b"/w/a.php\0") -> list[StepResult]:
-    return [StepResult(done(0, "phan 5.4.1"), {FILES: files}), StepResult(done(code), {REPORT: data})]
+    return [StepResult(done(code), {FILES: files, VERSION: b"phan 5.4.1", REPORT: data})]
 
 
 def test_a_tool_of_the_benchmarks_own_measures_like_any_other() -> None:
@@ -39,9 +40,9 @@ def test_a_tool_of_the_benchmarks_own_measures_like_any_other() -> None:
 
 
 def test_its_command_names_targets_and_report() -> None:
-    _, run = tool().steps({"metadata": {"target": ["src", "a b"]}}, "/w")
+    (run,) = tool().steps({"metadata": {"target": ["src", "a b"]}}, "/w")
 
-    assert run.command.argv == ("/bin/sh", "-c", f"phan -o {REPORT} /w/src '/w/a b'")
+    assert run.command.argv[3:] == ("sh", "/bin/sh", "-c", f"phan -o {REPORT} /w/src '/w/a b'")
     assert run.command.cwd == "/"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analyzers import AnalyzerError, OptionError
+from orchestrator.analyzers.errand import VERSION
 from orchestrator.analyzers.phpcs import REPORT, Phpcs, read, report_in_output
 from orchestrator.analyzers.reports import Raw
 from orchestrator.contract import StepResult
@@ -111,8 +112,8 @@ def test_cut_output_and_a_missing_standard_are_errors(data: Path, name: str, cod
 
 
 def results(data: bytes | None, exit_code: int, stdout: str = "") -> Sequence[StepResult]:
-    version = StepResult(done(0, "PHP_CodeSniffer version 3.7.1 (stable) by Squiz\n"))
-    return version, StepResult(done(exit_code, stdout), {REPORT: data})
+    version = b"PHP_CodeSniffer version 3.7.1 (stable) by Squiz\n"
+    return [StepResult(done(exit_code, stdout), {VERSION: version, REPORT: data})]
 
 
 def test_a_measurement_counts_errors_and_warnings() -> None:
@@ -121,7 +122,7 @@ def test_a_measurement_counts_errors_and_warnings() -> None:
     measured = Phpcs().read({}, "/w", results(data, 1))
 
     assert (measured.value, measured.unit, measured.higher_is_better) == (2.0, "findings", False)
-    assert measured.counts == {"errors": 1, "warnings": 1, "files": 1}
+    assert measured.counts == {"errors": 1, "warnings": 1, "fixable": 0, "files": 1}
     assert measured.tool_version == "3.7.1"
 
 
@@ -142,7 +143,7 @@ def test_a_phpcs_that_is_not_there_is_an_error() -> None:
 
 
 def test_the_command_is_ours_alone() -> None:
-    _, run = Phpcs().steps({"metadata": {"target": ["src", "lib"]}}, "/workspace")
+    (run,) = Phpcs().steps({"metadata": {"target": ["src", "lib"]}}, "/workspace")
 
     argv = run.command.argv
     assert run.command.cwd == "/"

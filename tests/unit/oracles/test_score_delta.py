@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from orchestrator.analyzers import AnalyzerError
+from orchestrator.analyzers.errand import VERSION
 from orchestrator.analyzers.measurement import Measurement
 from orchestrator.analyzers.number import Number, read_number
 from orchestrator.analyzers.phpcs import REPORT, Phpcs
-from orchestrator.checks.contest import KEPT_FOLDER
+from orchestrator.checks.closing import KEPT_FOLDER
 from orchestrator.checks.score_delta import ScoreDeltaExecutor
 from orchestrator.contract import ChangedFile, Context
 from orchestrator.errors import TaskInvalid
@@ -20,6 +22,7 @@ from sandboxes.errors import EngineGone
 from sandboxes.fake import FakeProvider, FakeRoom, done, ended
 from sandboxes.spec import Command, Entry, RoomSpec
 
+PARSED = "/tmp/proctor-parsed-php"
 Findings = Mapping[str, list[tuple[str, int]]]
 
 
@@ -77,12 +80,16 @@ def tree(findings: Findings) -> dict[str, str]:
 def phpcs_script(room: FakeRoom, command: Command) -> Any:
     """A phpcs that reads its findings off the first line of each file of the room, and a php that refuses
     files with BROKEN in them."""
-    if "--version" in command.argv:
-        return done(0, "PHP_CodeSniffer version 3.7.1 (stable)")
-    if "-l" in str(command.argv[2]):
-        return parsed(room, command.argv[4:])
+    script = command.argv[2]
     if command.argv[3] == KEPT_FOLDER:
         return put_back(room, command.argv[4:])
+    if PARSED in script:
+        together = script.startswith("(set -- ")
+        paths = shlex.split(script.split(";")[0])[2:] if together else command.argv[4:]
+        left(room, PARSED, parsed(room, paths))
+        if not together:
+            return done(0)
+    left(room, VERSION, "PHP_CodeSniffer version 3.7.1 (stable)")
     files: dict[str, Any] = {}
     for entry in room.export("/workspace"):
         if entry.path.endswith(b".php"):
@@ -94,18 +101,22 @@ def phpcs_script(room: FakeRoom, command: Command) -> Any:
             files[entry.path.decode()] = {"errors": len(found), "warnings": 0, "messages": messages}
     total = sum(f["errors"] for f in files.values())
     document = {"totals": {"errors": total, "warnings": 0, "fixable": 0}, "files": files}
-    room.write(
-        [Entry(REPORT[5:].encode(), 0o100644, json.dumps(document).encode())], "/tmp", owner="candidate"
-    )
+    left(room, REPORT, json.dumps(document))
     return done(1 if total else 0)
 
 
-def parsed(room: FakeRoom, paths: Any) -> Any:
+def left(room: FakeRoom, path: str, text: str) -> None:
+    """A file that the command leaves in the room."""
+    folder, _, name = path.rpartition("/")
+    room.write([Entry(name.encode(), 0o100644, text.encode())], folder, owner="candidate")
+
+
+def parsed(room: FakeRoom, paths: Any) -> str:
     lines = []
     for path in paths:
         broken = b"BROKEN" in (room.read(path, 1 << 20) or b"")
         lines.append(f"{255 if broken else 0} {path}\0{'Parse error: no' if broken else 'fine'}\0")
-    return done(0, "".join(lines) + "end")
+    return "".join(lines) + "end"
 
 
 def put_back(room: FakeRoom, paths: Any) -> Any:
@@ -224,6 +235,8 @@ def test_without_rooms_the_check_is_not_executable() -> None:
         {"baseline": {"tool": "number"}},
         {"baseline": {"tool": "number", "value": "9"}},
         {"baseline": {"tool": "number", "value": 1, "mood": "good"}},
+        {"baseline": {"run": ""}},
+        {"baseline": {"run": "runs/a", "mood": "good"}},
         {"sandbox": "moon"},
         {"sandbox": 3},
         {"metadata": {"command": "cat state"}},
@@ -633,7 +646,7 @@ def test_search_paths_into_the_work_tree_are_closed_for_the_tool(run: Callable[.
     seen: list[Mapping[str, str]] = []
 
     def script(room: FakeRoom, command: Command) -> Any:
-        if command.argv[0] == "phpcs":
+        if "phpcs" in command.argv:
             seen.append(command.env)
         return phpcs_script(room, command)
 
