@@ -31,7 +31,8 @@ def command(
         typer.Option(
             "--from",
             metavar="STATES",
-            help="pypi:NAME==FIXED..BROKEN, npm:NAME@FIXED..BROKEN or git:URL#GOOD..BAD.",
+            help="pypi:NAME==FIXED..BROKEN, npm:NAME@FIXED..BROKEN, git:URL#GOOD..BAD or "
+            "debian:NAME==VERSION[#PATCH,...].",
         ),
     ] = None,
     sandbox: options.Sandbox = None,
@@ -39,7 +40,8 @@ def command(
 ) -> int:
     """Make a benchmark with one task that validates and runs.
 
-    With --from the task is drafted from two releases or commits: what changed is split into source and
+    With --from the task is drafted from two releases or commits, or from a Debian source package with and
+    without one of its patches: what changed is split into source and
     tests, the tests are run on both, those that turn and those that stay are listed, and limits proposed.
     Exits 2, leaving nothing behind, when no test tells the two apart.
 
@@ -48,6 +50,7 @@ def command(
       proctor init my-benchmark && proctor run my-benchmark --agent gold --agent noop
       proctor init bleach-task --from pypi:bleach==6.1.0..6.0.0
       proctor init fix-42 --from git:https://example.org/project.git#v1.1..v1.0
+      proctor init twig-task --from debian:php-twig==3.5.1-1+deb12u3
     """
     if drafted is None:
         write(folder)

@@ -8,19 +8,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.documents.validation import Proposal, TaskValidation
-from orchestrator.drafting import origin, proof, writing
+from orchestrator.drafting import origin, proof, quilt, writing
 from orchestrator.drafting.node import NodeProject
 from orchestrator.drafting.origin import Pair
+from orchestrator.drafting.php import PhpProject
 from orchestrator.drafting.proof import Lists, Seen
 from orchestrator.drafting.python import PythonProject
 from orchestrator.drafting.sketch import Language, Sketch
-from orchestrator.drafting.split import Split, split
-from orchestrator.drafting.wanted import Commits, Wanted
+from orchestrator.drafting.split import NATIVE, Split, split
+from orchestrator.drafting.unity import UnityProject
+from orchestrator.drafting.wanted import Commits, Patches, Wanted
 from orchestrator.drafting.writing import Draft
 from orchestrator.errors import AuthoringError
+from orchestrator.tasks.fetchroom import RoomClients
 from orchestrator.worktree.globs import matcher
 from sandboxes.protocol import Provider
 
+CANDIDATES = 8
+"""Patches of a Debian package that are tried before giving up."""
 TRIES = 6
 """Ways to run the tests that are tried before giving up."""
 LEAST_MEMORY = 256
@@ -46,8 +51,24 @@ def draft(wanted: Wanted, benchmark: str, shop: Workshop) -> Draft:
     Raises AuthoringError when it cannot be made: no such release, no tests, nothing that fails before.
     """
     shop.tell(f"fetching both states of {wanted.name}")
-    pair = origin.fetch(wanted, shop.home, shop.folder)
-    parts = split(pair.files, pair.changed)
+    clients = RoomClients(shop.provider)
+    if not isinstance(wanted, Patches):
+        return _drafted(wanted, origin.fetch(wanted, shop.home, shop.folder, clients), benchmark, shop)
+    package = quilt.fetch(wanted, shop.home, shop.folder, clients)
+    failed = []
+    for chosen in package.candidates[:CANDIDATES]:
+        shop.tell(f"without {', '.join(chosen)}")
+        try:
+            named = replace(wanted, patches=chosen)
+            return _drafted(named, package.pair(named), benchmark, shop)
+        except AuthoringError as error:
+            failed.append(f"{', '.join(chosen)}: {error.problems[0].message}")
+    said = " | ".join(failed) or "none of its patches changes source"
+    raise AuthoringError(f"no task can be made of {wanted.package} {wanted.version}: {said}")
+
+
+def _drafted(wanted: Wanted, pair: Pair, benchmark: str, shop: Workshop) -> Draft:
+    parts = split(pair.files, pair.changed, NATIVE if isinstance(wanted, Patches) else ())
     _refuse_hopeless(wanted, parts)
     language = _language(pair, parts)
     shop.tell("resolving what the tests need")
@@ -56,7 +77,7 @@ def draft(wanted: Wanted, benchmark: str, shop: Workshop) -> Draft:
         _write_fix(pair, parts, shop.folder)
     made, after = _running(made, language, shop)
     shop.tell("running the tests on the faulty state")
-    before = proof.run(proof.rooms(shop.folder, shop.provider, shop.home), made.sketch.command, "before")
+    before = proof.run(proof.rooms(shop.folder, shop.provider, shop.home), made.sketch, "before")
     found = _turning(before, after, wanted)
     count = len(found.fail_to_pass)
     shop.tell(f"{count} turn{'s' * (count == 1)}, {len(found.pass_to_pass)} stay")
@@ -79,6 +100,9 @@ def settled(made: Draft, seen: TaskValidation, folder: Path) -> Draft:
 def write(made: Draft, folder: Path) -> Draft:
     """Put the draft's documents into `folder`."""
     (folder / "rubrics").mkdir(exist_ok=True)
+    for path, text in made.sketch.own.items():
+        (folder / "own").mkdir(exist_ok=True)
+        (folder / writing.own_name(path)).write_text(text, encoding="utf-8")
     (folder / "benchmark.yaml").write_text(writing.benchmark(made), encoding="utf-8")
     (folder / "rubrics" / f"{writing.RUBRIC}.yaml").write_text(writing.rubric(made), encoding="utf-8")
     return made
@@ -90,13 +114,20 @@ def task_id(wanted: Wanted) -> str:
     >>> task_id(parse("npm:@a/b@2.0.1..2.0.0"))
     'a-b-2.0.1'
     """
-    version = wanted.good[:12] if isinstance(wanted, Commits) else wanted.fixed
+    if isinstance(wanted, Patches):
+        version = wanted.version
+    else:
+        version = wanted.good[:12] if isinstance(wanted, Commits) else wanted.fixed
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{wanted.name}-{version}").strip("-._")
 
 
 def _language(pair: Pair, parts: Split) -> Language:
     if any(path.endswith(".py") for path in parts.source):
         return PythonProject(pair, parts)
+    if any(path.endswith(".php") for path in parts.source):
+        return PhpProject(pair, parts)
+    if any(path.endswith((".c", ".h")) for path in parts.source):
+        return UnityProject(pair, parts)
     return NodeProject(pair, parts)
 
 
@@ -117,7 +148,7 @@ def _running(made: Draft, language: Language, shop: Workshop) -> tuple[Draft, Se
             break
         made = write(replace(made, sketch=sketch), shop.folder)
         shop.tell(f"trying {sketch.command}, with {sum(map(len, sketch.dependencies.values()))} packages")
-        seen = proof.run(proof.rooms(shop.folder, shop.provider, shop.home), sketch.command, "after")
+        seen = proof.run(proof.rooms(shop.folder, shop.provider, shop.home), sketch, "after")
         if seen.good:
             return made, seen
         sketch = language.mended(sketch, seen.output, seen.end)

@@ -31,6 +31,10 @@ class Pair:
     broken: str
     source: Mapping[str, Any]
     """The task's `source`, but for what is swapped."""
+    control: str = ""
+    """debian/control of a Debian package."""
+    touched: tuple[str, ...] = ()
+    """Paths that belong to what changed although both sides hold them alike: the tests of a patch."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -39,10 +43,10 @@ class Pair:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Paths that differ between the two, sorted."""
+        """Paths that differ between the two, and those that belong to them, sorted."""
         new, old = self.store.nodes(self.fixed), self.store.nodes(self.broken)
         raw = {path for path in new.keys() | old.keys() if new.get(path) != old.get(path)}
-        return tuple(sorted(path for r in raw if (path := _text(r)) is not None))
+        return tuple(sorted({path for r in raw if (path := _text(r)) is not None} | set(self.touched)))
 
     def text(self, path: str) -> str:
         """A file of the mended state; empty when there is none."""
@@ -50,7 +54,7 @@ class Pair:
         return "" if data is None else data.decode("utf-8", "replace")
 
 
-def fetch(wanted: Wanted, home: Path, folder: Path, clients: Clients = HOST) -> Pair:
+def fetch(wanted: Releases | Commits, home: Path, folder: Path, clients: Clients = HOST) -> Pair:
     """Raises AuthoringError (no such release or commit, nothing differs) and SourceUnavailable."""
     store = TreeStore(home / "trees")
     if isinstance(wanted, Releases):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from orchestrator.deadline import Deadline
+from orchestrator.drafting.sketch import Sketch
 from orchestrator.errors import AuthoringError
 from orchestrator.evidence import RoomJudge
 from orchestrator.loading import load_benchmark
@@ -63,9 +64,11 @@ def rooms(folder: Path, provider: Provider, home: Path) -> RoomJudge:
     )
 
 
-def run(judge: RoomJudge, command: str, side: Literal["before", "after"]) -> Seen:
-    """Raises AuthoringError when no reader knows the tests of `command`."""
-    reporter = next((r for r in built_in() if r.recognises(command) and r.names_tests), None)
+def run(judge: RoomJudge, sketch: Sketch, side: Literal["before", "after"]) -> Seen:
+    """Raises AuthoringError when no reader knows the tests of its command."""
+    command = sketch.command
+    known = (r for r in built_in() if (r.name == sketch.report if sketch.report else r.recognises(command)))
+    reporter = next((r for r in known if r.names_tests), None)
     if reporter is None:
         raise AuthoringError(f"no reader knows the tests run by {command!r}")
     step = reporter.step(command, judge.env, "draft")

@@ -15,6 +15,14 @@ class Sketch:
     env: Mapping[str, str] = field(default_factory=dict)
     dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """pip and npm lists, pinned."""
+    report: str = ""
+    """The reader of what the command prints, where the command does not tell."""
+    debian: tuple[str, ...] = ()
+    """Packages of a Debian recipe to run in; none: the machine's own tools."""
+    suite: str = "bookworm"
+    """Of that recipe."""
+    own: Mapping[str, str] = field(default_factory=dict)
+    """Path in the work tree -> text of a file that the judge brings."""
 
 
 class Language(Protocol):

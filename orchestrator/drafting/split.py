@@ -22,6 +22,8 @@ ASIDE = frozenset(
 )
 """Folders at the top whose files are neither."""
 SOURCE = (".py", ".pyi", ".js", ".cjs", ".mjs", ".ts", ".json", ".txt", ".dat", ".csv", ".html")
+NATIVE = (".c", ".h", ".cc", ".cpp", ".hpp", ".php")
+"""What is source, too, where nothing has to be built first: in Debian's packages."""
 PACKAGING = frozenset({"setup.py", "package.json", "package-lock.json", "noxfile.py", "tasks.py"})
 
 
@@ -40,15 +42,15 @@ class Split:
     """Globs of tests below `swap`, which stay as they are."""
 
 
-def split(files: Iterable[str], changed: Iterable[str]) -> Split:
-    """Sort the mended state's `files` and the `changed` paths.
+def split(files: Iterable[str], changed: Iterable[str], more: tuple[str, ...] = ()) -> Split:
+    """Sort the mended state's `files` and the `changed` paths. Names ending in one of `more` are source, too.
 
     >>> found = split(["a/__init__.py", "a/tests/test_b.py"], ["a/__init__.py", "CHANGES.md"])
     >>> found.swap, found.keep
     (('a',), ('/a/tests/**',))
     """
     every, differing = tuple(files), tuple(changed)
-    source = tuple(path for path in differing if is_source(path))
+    source = tuple(path for path in differing if is_source(path, more))
     packages = {p.rpartition("/")[0] for p in every if p.endswith("/__init__.py")} & set(map(prefix, source))
     if packages:  # a folder that is no package is no part of what others import
         source = tuple(p for p in source if prefix(p) in packages or "/" not in p.removeprefix("src/"))
@@ -65,12 +67,12 @@ def is_test(path: str) -> bool:
     return in_folder or any(fnmatch.fnmatchcase(name, pattern) for pattern in TEST_NAMES)
 
 
-def is_source(path: str) -> bool:
+def is_source(path: str, more: tuple[str, ...] = ()) -> bool:
     top, _, rest = path.partition("/")
-    if is_test(path) or not path.endswith(SOURCE):
+    if is_test(path) or not path.endswith((*SOURCE, *more)):
         return False
     if not rest:
-        return path.endswith((".py", ".js", ".cjs", ".mjs")) and path not in PACKAGING
+        return path.endswith((".py", ".js", ".cjs", ".mjs", *more)) and path not in PACKAGING
     return top not in ASIDE and not top.endswith((".egg-info", ".dist-info")) and not top.startswith(".")
 
 

@@ -10,7 +10,7 @@ from orchestrator.documents.validation import Proposal
 from orchestrator.drafting.proof import Lists
 from orchestrator.drafting.sketch import Sketch
 from orchestrator.drafting.split import Split
-from orchestrator.drafting.wanted import Commits, Wanted
+from orchestrator.drafting.wanted import Commits, Patches, Wanted
 from orchestrator.loading.quoting import quoted
 
 ALL_SHOWN = 100
@@ -42,6 +42,7 @@ def benchmark(draft: Draft) -> str:
 
 def rubric(draft: Draft) -> str:
     """The text of the rubric that grades it."""
+    report = f"    report: {draft.sketch.report}\n" if draft.sketch.report else ""
     return f"""\
 # Each listed test must turn, or go on passing. They are told by id: what fails in both states does not count.
 id: {RUBRIC}
@@ -52,7 +53,7 @@ checks:
     id: tests
     command: {quoted(draft.sketch.command)}
     expect: test_transitions
-scoring:
+{report}scoring:
   combine: all_pass
 """
 
@@ -84,7 +85,7 @@ def _benchmark(draft: Draft) -> Iterator[str]:
     yield f"      {draft.wanted.title} has a fault that was mended later. Mend it below {where}."
     yield "      The tests that came with the mended state judge your change."
     yield f"    rubric_ref: rubric/{RUBRIC}@1.0"
-    yield "    environment: {host: true}"
+    yield from _environment(draft.sketch)
     yield "    setup: revert_fix"
     yield from _source(draft)
     yield from _dependencies(draft.sketch)
@@ -98,16 +99,31 @@ def _benchmark(draft: Draft) -> Iterator[str]:
     yield from _expected(draft.lists)
 
 
+def _environment(sketch: Sketch) -> Iterator[str]:
+    if not sketch.debian:
+        yield "    environment: {host: true}"
+        return
+    yield "    environment:"
+    yield "      debian:"
+    yield f"        suite: {sketch.suite}"
+    yield f"        packages: {_flow(sketch.debian)}"
+
+
 def _source(draft: Draft) -> Iterator[str]:
     yield "    source:"
     for key, value in draft.source.items():
         if isinstance(value, Mapping):
             yield f"      {key}:"
-            yield from (f"        {side}: {quoted(text)}" for side, text in value.items())
+            yield from (f"        {quoted(side)}: {quoted(text)}" for side, text in value.items())
+        elif isinstance(value, tuple):
+            yield f"      {key}:"
+            yield from (f"        - {quoted(item)}" for item in value)
         else:
             yield f"      {key}: {quoted(value)}"
     if isinstance(draft.wanted, Commits):
         yield f"    fix_patch: {FIX}"
+        return
+    if isinstance(draft.wanted, Patches):
         return
     yield "      # What the candidate gets from the older release; the tests stay as in the newer one."
     yield f"      swap: {_flow(draft.split.swap)}"
@@ -115,7 +131,19 @@ def _source(draft: Draft) -> Iterator[str]:
         yield f"      keep: {_flow(draft.split.keep)}"
 
 
+def own_name(path: str) -> str:
+    """Where a file of the judge's lies beside the benchmark.
+
+    >>> own_name("vendor/autoload.php")
+    'own/vendor_autoload.php'
+    """
+    return "own/" + path.replace("/", "_")
+
+
 def _dependencies(sketch: Sketch) -> Iterator[str]:
+    if sketch.own:
+        yield "    hidden_files:  # in the judge's rooms only"
+        yield from (f"      {quoted(path)}: {quoted(own_name(path))}" for path in sketch.own)
     held = {kind: items for kind, items in sketch.dependencies.items() if items}
     if held:
         yield "    dependencies:  # resolved when this was drafted; installed once, without running any of it"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.documents.benchmark import DebianSource
@@ -35,6 +36,28 @@ def fixed_and_broken(
 
     Raises AuthoringError and SourceUnavailable.
     """
+    package = opened(source, store, downloads, place, clients)
+    if not source.revert:
+        return {"tree": package.tree}
+    return {"tree": package.tree, "broken": reverted(source, store, package, place)}
+
+
+@dataclass(frozen=True)
+class Package:
+    """A source package, unpacked and patched."""
+
+    tree: str
+    """Without its folder `debian`."""
+    series: Mapping[str, bytes]
+    """Its patches by name, in the order in which they are applied."""
+    control: str
+    """The text of debian/control."""
+
+
+def opened(
+    source: DebianSource, store: TreeStore, downloads: Downloads, place: Place, clients: Clients
+) -> Package:
+    """Raises AuthoringError and SourceUnavailable."""
     files = _files(source, downloads, place, clients)
     try:
         tree = store.add(_unpacked(files, place))
@@ -43,10 +66,8 @@ def fixed_and_broken(
     series = {name: _patch(store, tree, name, place) for name in _series(store, tree, place)}
     for name, patch in series.items():
         tree = _patched(store, tree, name, patch, place)
-    tree = store.overlay(tree, EMPTY_TREE, matcher(["/debian"]))
-    if not source.revert:
-        return {"tree": tree}
-    return {"tree": tree, "broken": _reverted(source, store, tree, series, place)}
+    control = (store.file(tree, b"debian/control") or b"").decode("utf-8", "replace")
+    return Package(store.overlay(tree, EMPTY_TREE, matcher(["/debian"])), series, control)
 
 
 def _files(source: DebianSource, downloads: Downloads, place: Place, clients: Clients) -> dict[str, Path]:
@@ -121,10 +142,12 @@ def _patched(store: TreeStore, tree: str, name: str, patch: bytes, place: Place)
         raise place.wrong("source.package", f"its patch {name} does not apply: {error}") from error
 
 
-def _reverted(
-    source: DebianSource, store: TreeStore, tree: str, series: Mapping[str, bytes], place: Place
-) -> str:
-    """`tree` without the source part of the named patches, the last of the series taken out first."""
+def reverted(source: DebianSource, store: TreeStore, package: Package, place: Place) -> str:
+    """The tree without the source part of the named patches, the last of the series taken out first.
+
+    Raises AuthoringError.
+    """
+    tree, series = package.tree, package.series
     kept = matcher((*source.keep, "/debian"))
     for name in source.revert:
         if name not in series:
