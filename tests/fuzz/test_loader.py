@@ -7,6 +7,7 @@ reads something else in it.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -78,14 +79,21 @@ def _spoil(node: Any, draw: st.DrawFn) -> None:
 
 @st.composite
 def written(draw: st.DrawFn) -> str:
-    """A document as text, and the text damaged in a few places."""
-    data = draw(nearly_good() | ANY)
-    as_json = draw(st.booleans())
+    """A document as text: as it is, with a line given twice, or damaged in a few places."""
+    data = draw(nearly_good() | nearly_good() | ANY)
     try:
-        text = json.dumps(data) if as_json else yaml.safe_dump(data, allow_unicode=draw(st.booleans()))
+        indent = draw(st.sampled_from([None, 1]))
+        text = draw(
+            st.sampled_from([json.dumps(data, indent=indent), yaml.safe_dump(data, allow_unicode=True)])
+        )
     except (yaml.YAMLError, UnicodeError, ValueError):
         text = json.dumps(data)
-    for _ in range(draw(st.integers(0, 2))):
+    how = draw(st.sampled_from(["as it is", "twice", "damaged"]))
+    if how == "twice":
+        lines = text.splitlines(keepends=True)
+        number = draw(st.integers(0, len(lines) - 1))
+        text = "".join([*lines[: number + 1], *lines[number:]])
+    for _ in range(draw(st.integers(1, 2)) if how == "damaged" else 0):
         at = draw(st.integers(0, len(text)))
         text = text[:at] + draw(st.sampled_from(WORDS)) + text[at + draw(st.integers(0, 3)) :]
     return text
@@ -94,8 +102,8 @@ def written(draw: st.DrawFn) -> str:
 NAMES = st.sampled_from(["a.yaml", "a.json", "a"])
 
 
-@settings(max_examples=60, deadline=None)
-@given(written() | st.text(max_size=60), NAMES)
+@settings(max_examples=250, deadline=None)
+@given(written() | written() | st.text(max_size=60), NAMES)
 def test_a_text_is_refused_or_reads_as_a_second_opinion_has_it(text: str, name: str) -> None:
     read(text, name)
 
@@ -132,9 +140,26 @@ def told(error: AuthoringError, text: str | bytes) -> None:
 
 
 def plain(text: str | bytes, name: str) -> Any:
-    """What the common readers see."""
+    """What the common readers see. A key given twice, which they let through, is an AssertionError here."""
     content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     decoded = content.decode("utf-8-sig")
     if name.endswith(".json"):
-        return json.loads(decoded)
+        return json.loads(decoded, object_pairs_hook=once)
+    for node in nodes(yaml.compose(decoded, Loader=yaml.SafeLoader)):
+        if isinstance(node, yaml.MappingNode):
+            once([(key.value, value) for key, value in node.value if key.tag != "tag:yaml.org,2002:merge"])
     return yaml.load(decoded, Loader=yaml.CSafeLoader)
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    assert len({str(key) for key, _ in pairs}) == len(pairs), "loaded although a key is given twice"
+    return dict(pairs)
+
+
+def nodes(node: Any) -> Iterator[yaml.Node]:
+    if node is None:
+        return
+    yield node
+    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
+        for part in child if isinstance(child, tuple) else (child,):
+            yield from nodes(part)
