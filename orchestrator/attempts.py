@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import traceback
 from collections.abc import Callable, Mapping
@@ -20,15 +19,11 @@ from orchestrator.journal import JournalFailed
 from orchestrator.notebook import Notebook
 from orchestrator.plan import TrialJob
 from orchestrator.store import Store
-from sandboxes.errors import Evicted, SandboxError
+from sandboxes.errors import MACHINE, Evicted, SandboxError
 
 BACK_OFF = wait_exponential(multiplier=0.5, max=30.0) + wait_random(0, 0.5)
 """Seconds between two attempts: doubling, with jitter."""
 
-_MACHINE = frozenset(
-    (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EAGAIN)
-)
-"""errno of a machine that is full or broken: infrastructure, not a bug of ours."""
 _log = logging.getLogger(__name__)
 
 
@@ -129,7 +124,7 @@ class Attempts:
         except JournalFailed:
             raise
         except Exception as error:
-            if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _MACHINE):
+            if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in MACHINE):
                 said = f"this machine is out of something: {error}"
                 return _Tried(notebook.record("errored", "sandbox_error", said, error=_trace(error)))
             said = f"a fault of proctor itself, please report it: {type(error).__name__}: {error}"

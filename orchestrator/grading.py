@@ -15,7 +15,7 @@ from orchestrator.contract import Check, CheckExecutor, Context
 from orchestrator.documents.rubric import Rubric
 from orchestrator.errors import TaskInvalid
 from orchestrator.outcomes import CheckOutcome, Verdict, failed, skipped
-from sandboxes.errors import Evicted, SandboxError
+from sandboxes.errors import MACHINE, Evicted, SandboxError
 
 ExecutorSet = Literal["all", "ai_eval"]
 AI_EVAL_KINDS = frozenset({"must_contain_any", "must_not_contain", "regex", "target_match", "composite"})
@@ -116,6 +116,8 @@ class _Evaluation:
             reason = f"{trouble.end}: {trouble}"
             return CheckOutcome(str(check.get("id", "")), kind, "error", None, reason, details)
         except Exception as mishap:
+            if _machines(mishap):
+                raise  # a disk that is full is nobody's failed check
             return failed(check, f"{type(mishap).__name__}: {mishap}", exception=type(mishap).__name__)
 
     def _dispatched(self, check: Check, kind: str, chain: tuple[str, ...]) -> CheckOutcome:
@@ -136,7 +138,7 @@ class _Evaluation:
         except (TaskInvalid, SandboxError, MemoryError):
             raise
         except Exception as mishap:
-            if "judge" not in getattr(executor, "needs", ()):
+            if "judge" not in getattr(executor, "needs", ()) or _machines(mishap):
                 raise
             return _our_fault(check, mishap)
 
@@ -160,6 +162,10 @@ class _Evaluation:
         if rubric is None or not rubric.enabled:
             return skipped(check, f"{ref} names no enabled rubric")
         return _as_one(check, self.of(rubric, chain))
+
+
+def _machines(mishap: Exception) -> bool:
+    return isinstance(mishap, OSError) and mishap.errno in MACHINE
 
 
 def _our_fault(check: Check, mishap: Exception) -> CheckOutcome:

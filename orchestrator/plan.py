@@ -40,6 +40,8 @@ class TrialJob:
     """Bytes the task asked for; 0 when it left the default."""
     digest: str
     """sha256 over every input. A resumed run keeps a result only under an equal digest."""
+    disk: int = 0
+    """Bytes the task asked for; 0 when it left the default."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ def _jobs(
                     repeat=repeat,
                     cpus=task.limits.cpus or 0.0,
                     memory=task.limits.memory or 0,
+                    disk=task.limits.disk or 0,
                     digest=_sha256(f"{bases[agent, task.id]}/{repeat}".encode()),
                 )
 

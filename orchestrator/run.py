@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tenacity.wait import wait_base
 
@@ -13,7 +14,7 @@ from orchestrator.documents.benchmark import Benchmark
 from orchestrator.documents.record import TrialRecord
 from orchestrator.interrupts import Stop, on_signals
 from orchestrator.plan import Plan, TrialJob
-from orchestrator.scheduler import Crashed, Ending, Finished, LocalScheduler, NeverFits, Scheduler
+from orchestrator.scheduler import Crashed, Ending, Finished, GivenUp, LocalScheduler, NeverFits, Scheduler
 from orchestrator.store import Store
 from orchestrator.summary import KEPT, RunSummary, Standing, standings, summarise
 from sandboxes.errors import EngineGone, SandboxError
@@ -21,6 +22,9 @@ from sandboxes.protocol import Provider
 
 GIVE_UP_AFTER = 3
 """Trials in a row that lost the engine for good before no other is started."""
+LEAVE_WITHIN = 3.5
+"""Seconds that trials have to end after a stop. Those that hang, say in a call of an engine that does not
+answer, are given up then: they have no record, and the next start removes what they leave."""
 _log = logging.getLogger(__name__)
 
 
@@ -63,7 +67,8 @@ def execute(
         retries=retries,
         wait=wait or BACK_OFF,
     )
-    with on_signals(stop), stop.calling(scheduler.stop, lambda: _close_rooms(provider), *on_stop):
+    leave = partial(scheduler.give_up, LEAVE_WITHIN)
+    with on_signals(stop), stop.calling(leave, lambda: _close_rooms(provider), *on_stop):
         return _carry_out(plan, attempts, scheduler)
 
 
@@ -87,6 +92,8 @@ def _carry_out(plan: Plan, attempts: Attempts, scheduler: Scheduler) -> RunSumma
             found[job.trial] = ending.result
         elif isinstance(ending, NeverFits):
             found[job.trial] = Standing.of(attempts.refuse(job, ending.reason))
+        elif isinstance(ending, GivenUp):
+            _log.warning("%s did not end in time: what is left of it is removed by proctor reap", job.trial)
         elif isinstance(ending, Crashed):
             raise ending.error
 

@@ -4,6 +4,17 @@ Everything here belongs to the infrastructure: it is retried where that can help
 (requirements C-9, C-10). A command that failed, or ran into a limit, is not an error: it is a `Done`.
 """
 
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MACHINE = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EAGAIN)
+)
+"""errno of a machine that is full or broken: never the doing of who works in a room, and no bug."""
+
 
 class SandboxError(Exception):
     """A room could not be made, kept or read. `end` is the word the record stores.
@@ -65,3 +76,17 @@ class Evicted(SandboxError):
 
     end = "evicted"
     retryable = False
+
+
+@contextmanager
+def machine_trouble(what: str) -> Iterator[None]:
+    """Raise this machine's own trouble inside the block (out of files, memory, disk) as ProvisionFailed.
+
+    `what` begins the sentence: "a command could not be run". Other errors of the system pass.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in MACHINE:
+            raise
+        raise ProvisionFailed(f"{what}: this machine is out of something: {error}") from error

@@ -199,3 +199,12 @@ def process_start(pid: int) -> int | None:
         return None
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def parent_of(pid: int) -> int | None:
+    """The parent of a process, also of one that only waits to be reaped; None when there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[1])

@@ -45,6 +45,8 @@ def judge(facts: Facts) -> Done:
     code = facts.state.get("ExitCode")
     if code is None or facts.state.get("Running") or facts.state.get("Dead"):
         raise SandboxLost(f"the engine gave no exit code ({facts.state.get('Error') or 'no reason told'})")
+    if str(facts.state.get("StartedAt", "")).startswith("0001-"):
+        raise SandboxLost("the engine says it started the container, and did not")
     end = _end(facts, code)
     out, err = facts.heard.stdout.output(), facts.heard.stderr.output()
     own = end in ("exited", "signalled") or (facts.why == "streams_ended" and code <= 128)

@@ -16,7 +16,14 @@ from sandboxes.docker.engine import ANSWER_WITHIN, Engine
 from sandboxes.docker.failure import CannotExecute, ImageLost
 from sandboxes.docker.localfiles import Bind
 from sandboxes.docker.watch import Heard, Listener, Why
-from sandboxes.errors import EngineGone, Evicted, SandboxError, SandboxLost, StreamBroken
+from sandboxes.errors import (
+    EngineGone,
+    Evicted,
+    SandboxError,
+    SandboxLost,
+    StreamBroken,
+    machine_trouble,
+)
 from sandboxes.protocol import Done, Sink
 from sandboxes.spec import Command, Entry
 
@@ -110,7 +117,8 @@ class DockerRoom:
             raise
         self._left.add(container)
         try:
-            return self._run(container, command, sink)
+            with machine_trouble("a command could not be run"):
+                return self._run(container, command, sink)
         finally:
             # clean-up must not hide what happened; close() tries again, and reap() after it
             with suppress(SandboxError):
@@ -119,23 +127,27 @@ class DockerRoom:
 
     def write(self, entries: Iterable[Entry], target: str, *, owner: Literal["candidate", "root"]) -> None:
         self._check()
-        self._files.write(entries, target, owner)
+        with machine_trouble("files could not be written"):
+            self._files.write(entries, target, owner)
 
     def remove(self, paths: Iterable[bytes], target: str) -> None:
         self._check()
-        self._files.remove(paths, target)
+        with machine_trouble("files could not be removed"):
+            self._files.remove(paths, target)
 
     def read(self, path: str, limit: int) -> bytes | None:
         self._check()
         if self._files.holds(path):
-            return self._files.read(path, limit)
+            with machine_trouble("a file could not be read"):
+                return self._files.read(path, limit)
         with self._never_started() as container:
             return remotefs.read(self._engine, container, path, limit)
 
     def export(self, target: str) -> Iterator[Entry]:
         self._check()
         if self._files.holds(target):
-            yield from self._files.export(target)
+            with machine_trouble("the room's files could not be read"):
+                yield from self._files.export(target)
         else:
             with self._never_started() as container:
                 yield from remotefs.export(self._engine, container, target)

@@ -30,7 +30,7 @@ from sandboxes.oci.runtime import (
 from sandboxes.output import Collector
 from sandboxes.protocol import Done, EndWord, Sink, Usage
 from sandboxes.scratch import Scratch, host_full
-from sandboxes.spec import MIB, Command
+from sandboxes.spec import MIB, Command, parent_of
 
 START_PATIENCE = 60.0
 """Seconds a runtime may take to start a container before it counts as gone."""
@@ -64,6 +64,7 @@ class Container:
         with _pipes(sink, self.around.spec.limits.output) as pipes, self._surrounded() as (space, cgroup):
             code = self._start(command, space, pipes)
             if code != 0:
+                self._reap_unwatched(space)
                 space.close()
                 return self._never_ran(pipes, cgroup.counters(), code)
             began = time.monotonic()
@@ -92,14 +93,18 @@ class Container:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _reap_unwatched(self, space: PidSpace) -> None:
-        """After an interruption between start and end: the namespace cannot end before our child is
-        waited for."""
-        if not self._reaped and (self.folder / "pid").exists():
-            space.kill()
+        """After an interruption between start and end, and after a runtime that died once it had started the
+        command: the namespace cannot end before our children in it are waited for."""
+        if self._reaped:
+            return
+        space.kill()
+        if (self.folder / "pid").exists():
             try:
                 _status(self._pid())
             except SandboxLost:
                 pass  # the start itself failed, and the runtime has waited
+        _reap_strays(self.cgroup_path)
+        self._reaped = True
 
     def _patience(self, command: Command) -> float:
         own = self.around.spec.limits.time
@@ -123,7 +128,12 @@ class Container:
 
     def _await_starter(self, starter: subprocess.Popen[bytes], space: PidSpace, pipes: _Pipes) -> int:
         # an eviction waits for the start to be over: it takes milliseconds, and half a start has no owner
-        handle = os.pidfd_open(starter.pid)
+        try:
+            handle = os.pidfd_open(starter.pid)
+        except OSError:
+            starter.kill()
+            starter.wait()
+            raise
         end = time.monotonic() + START_PATIENCE
         try:
             while not pipes.wait(end - time.monotonic(), handle):
@@ -166,9 +176,12 @@ class Container:
 
     def _pid(self) -> int:
         try:
-            return int((self.folder / "pid").read_text(encoding="ascii"))
+            pid = int((self.folder / "pid").read_text(encoding="ascii"))
         except (OSError, ValueError) as error:
             raise SandboxLost(f"the runtime did not say which process it started: {error}") from error
+        if parent_of(pid) != os.getpid():
+            raise SandboxLost(f"the runtime named process {pid}, which is none of this room")
+        return pid
 
     def _never_ran(self, pipes: _Pipes, counters: Counters, code: int) -> Done:
         pipes.drain()

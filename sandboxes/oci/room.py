@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from sandboxes import roomfs, scratch
-from sandboxes.errors import Evicted, ProvisionFailed, RoomFull, SandboxLost
+from sandboxes.errors import Evicted, ProvisionFailed, RoomFull, SandboxLost, machine_trouble
 from sandboxes.images import RootFs
 from sandboxes.layers import Held
 from sandboxes.oci.config import Surroundings
@@ -54,12 +54,14 @@ class OciRoom:
         self._evicted = threading.Event()
         self._closed = False
         self._lock = threading.Lock()
-        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        with machine_trouble("the room could not be opened"):
+            self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._around = replace(_surroundings(self._root, spec, image, enforced), rootless=self._rootless)
-        folder.mkdir()
         try:
-            self._scratch = self._open_scratch(enforced)
-            self._stack(image, layers)
+            with machine_trouble("the room could not be opened"):
+                folder.mkdir()
+                self._scratch = self._open_scratch(enforced)
+                self._stack(image, layers)
         except BaseException:
             self.close()
             raise
@@ -80,7 +82,8 @@ class OciRoom:
             wake=self._wake,
             inside=self._keeper.inside if self._keeper else (),
         )
-        return container.run(command, sink)
+        with machine_trouble("a command could not be run"):
+            return container.run(command, sink)
 
     def write(self, entries: Iterable[Entry], target: str, *, owner: Literal["candidate", "root"]) -> None:
         self._check()
@@ -94,15 +97,17 @@ class OciRoom:
 
     def remove(self, paths: Iterable[bytes], target: str) -> None:
         self._check()
-        roomfs.remove(self._root, paths, target)
+        with machine_trouble("files could not be removed"):
+            roomfs.remove(self._root, paths, target)
 
     def read(self, path: str, limit: int) -> bytes | None:
         self._check()
-        return roomfs.read(self._root, path, limit)
+        with machine_trouble("a file could not be read"):
+            return roomfs.read(self._root, path, limit)
 
     def export(self, target: str) -> Iterator[Entry]:
         self._check()
-        return roomfs.export(self._root, target)
+        return _told(roomfs.export(self._root, target))
 
     def evict(self) -> None:
         self._evicted.set()
@@ -201,6 +206,11 @@ def _make_place(upper: Path, place: str, mode: int, owner: tuple[int, int] | Non
     folder.chmod(mode)
     if owner is not None:
         os.chown(folder, *owner)
+
+
+def _told(entries: Iterator[Entry]) -> Iterator[Entry]:
+    with machine_trouble("the room's files could not be read"):
+        yield from entries
 
 
 def _still_mounted(folder: Path) -> bool:

@@ -10,7 +10,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from tests.faults import kills
+from tests.faults import day, engine, kills, runtime
+from tests.faults.tally import Tally
 
 PROVIDERS = ("oci", "docker")
 
@@ -19,6 +20,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("campaigns", nargs="*", metavar="CAMPAIGN", help=", ".join(CAMPAIGNS))
     parser.add_argument("--kills", type=int, default=200, help="kill -9 for each provider")
+    parser.add_argument("--step", type=int, default=1, help="only every so many of the enumerated faults")
+    parser.add_argument("--random", type=int, default=500, help="pairs of trials with faults by chance")
+    parser.add_argument("--trials", type=int, default=100_000, help="trials of the simulated day")
     parser.add_argument("--provider", choices=PROVIDERS, action="append", help="only this one")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
@@ -51,7 +55,32 @@ def _kills(asked: argparse.Namespace) -> Rows:
         )
 
 
-CAMPAIGNS: dict[str, Callable[[argparse.Namespace], Rows]] = {"kills": _kills}
+def _engine(asked: argparse.Namespace) -> Rows:
+    yield _row("each fault at each call", engine.enumerated(asked.step))
+    yield _row("by chance", engine.at_random(asked.random, asked.seed))
+
+
+def _runtime(asked: argparse.Namespace) -> Rows:
+    yield _row("each fault at each call", runtime.enumerated(asked.step))
+    yield _row("by chance", runtime.at_random(asked.random, asked.seed))
+
+
+def _day(asked: argparse.Namespace) -> Rows:
+    told = day.campaign(asked.trials, asked.seed)
+    bad = [f"{told.wrong} wrong, {told.lost} lost"] if told.wrong or told.lost else []
+    yield str(told), bad
+
+
+def _row(what: str, tally: Tally) -> tuple[str, list[str]]:
+    return f"{what}: {tally}", tally.bad
+
+
+CAMPAIGNS: dict[str, Callable[[argparse.Namespace], Rows]] = {
+    "kills": _kills,
+    "engine": _engine,
+    "runtime": _runtime,
+    "day": _day,
+}
 
 
 if __name__ == "__main__":

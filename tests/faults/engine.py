@@ -1,7 +1,7 @@
 """Each fault at each call of a clean pair of trials on a real engine, and more of them by chance.
 
-Counted: verdicts that are not the right ones (wrong), runs that do not come to an end (hangs), and what is on
-the engine or on this machine when the provider was closed (leaks).
+Counted: verdicts that are not the right ones, runs that do not come to an end, and what is on the engine or
+on this machine when the provider was closed.
 """
 
 from __future__ import annotations
@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 import random
 import tempfile
-import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandboxes.docker import DockerProvider, room
@@ -22,32 +19,13 @@ from sandboxes.docker import engine as calls
 from sandboxes.docker.engine import DEFAULT_SOCKET
 from sandboxes.spec import Owner
 from tests.faults.proxy import FAULTS, Call, Fault, Plan, Proxy
+from tests.faults.tally import Outcome, Tally, within
 from tests.faults.trials import Pair, pairs, wrong
 
 ANSWER_WITHIN = 3.0
 """Seconds that an engine may take to answer here: a fault that never answers would cost two minutes else."""
-HANGS_AFTER = 120.0
-"""Seconds after which a pair of trials counts as hanging."""
 DEAF = ("gone for good", "never answered")
 """After these the engine cannot be asked to give back what it holds: the next start does."""
-
-
-@dataclass
-class Tally:
-    """What was counted, and the sentences behind everything that must be zero."""
-
-    runs: int = 0
-    met: int = 0
-    """Runs in which the fault really happened."""
-    healed: int = 0
-    """Runs that ended with both right verdicts all the same."""
-    wrong: int = 0
-    hangs: int = 0
-    leaks: int = 0
-    slowest: float = 0.0
-    bad: list[str] = field(default_factory=list)
-    by_fault: Counter[str] = field(default_factory=Counter)
-    """How many runs of each fault did not heal."""
 
 
 def enumerated(step: int = 1, offset: int = 0) -> Tally:
@@ -109,56 +87,23 @@ def _try(tally: Tally, pair: Pair, home: Path, told: str, faults: Mapping[int, F
             met.append(f"{fault.name} ({call.name})")
         return fault
 
+    deaf = any(fault.name in DEAF for fault in faults.values())
     began = time.monotonic()
-    outcome = _within(HANGS_AFTER, pair, home, plan)
-    tally.slowest = max(tally.slowest, time.monotonic() - began)
-    tally.runs += 1
-    tally.met += bool(met)
-    if outcome is None:
-        tally.hangs += 1
-        tally.bad.append(f"hangs: {told}: {met}")
-        return
-    mistakes, errored, left = outcome
-    tally.wrong += len(mistakes)
-    tally.bad += [f"wrong: {told} {met}: {mistake}" for mistake in mistakes]
-    tally.healed += not errored and not mistakes
-    if errored:
-        tally.by_fault[", ".join(sorted({fault.name for fault in faults.values()}))] += 1
-    if not any(fault.name in DEAF for fault in faults.values()):
-        tally.leaks += len(left)
-        tally.bad += [f"left: {told} {met}: {thing}" for thing in left]
+    outcome = within(lambda: _run(pair, home, plan, deaf))
+    tally.add(told, outcome, met, time.monotonic() - began)
 
 
-Outcome = tuple[list[str], int, list[str]]
-
-
-def _within(seconds: float, pair: Pair, home: Path, plan: Plan) -> Outcome | None:
-    """Mistakes, trials without a score, and leaks; None when it takes longer than that."""
-    found: list[Outcome | BaseException] = []
-    worker = threading.Thread(target=lambda: found.append(_caught(pair, home, plan)), daemon=True)
-    worker.start()
-    worker.join(seconds)
-    if not found:
-        return None
-    (outcome,) = found
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
-
-
-def _caught(pair: Pair, home: Path, plan: Plan) -> Outcome | BaseException:
-    try:
-        with Proxy(_engine(), plan) as between:
-            owner = Owner.current(f"faults-{id(between):x}")
-            provider = DockerProvider(owner, address=between.address)
-            try:
-                records = pair.run(provider)
-            finally:
-                provider.close()
-            errored = sum(record.status in ("errored", "not_run") for record in records)
-        return wrong(records), errored, _left(owner, home)
-    except BaseException as error:
-        return error
+def _run(pair: Pair, home: Path, plan: Plan, deaf: bool) -> Outcome:
+    with Proxy(_engine(), plan) as between:
+        owner = Owner.current(f"faults-{id(between):x}")
+        provider = DockerProvider(owner, address=between.address)
+        try:
+            records = pair.run(provider)
+        finally:
+            provider.close()
+    unscored = sum(record.status in ("errored", "not_run") for record in records)
+    left = _left(owner, home)
+    return Outcome(wrong(records), unscored, [] if deaf else left)
 
 
 def _left(owner: Owner, home: Path) -> list[str]:

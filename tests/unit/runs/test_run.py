@@ -15,6 +15,7 @@ from orchestrator.documents.benchmark import Task, TaskLimits
 from orchestrator.errors import AuthoringError, TaskInvalid
 from orchestrator.interrupts import Stop
 from orchestrator.journal import JournalFailed
+from orchestrator.outcomes import CheckOutcome, Verdict
 from orchestrator.scheduler import LocalScheduler
 from orchestrator.store import RunFolder
 from sandboxes.errors import (
@@ -447,3 +448,32 @@ def _command():
     from sandboxes.spec import Command
 
     return Command("true")
+
+
+def test_a_trial_that_hangs_does_not_hold_up_a_stop(session, monkeypatch):
+    monkeypatch.setattr("orchestrator.run.LEAVE_WITHIN", 0.05)
+    runs, stop, hold = session("stuck", "later"), Stop(), threading.Event()
+
+    def hanging(job, notebook):
+        stop.request()
+        hold.wait(60)
+        return passing(job, notebook)
+
+    summary = runs.run(script(stuck=hanging, later=passing), stop=stop)
+    hold.set()
+
+    assert summary.exit_code == 130 and summary.counts["not_run"] == 2
+
+
+def test_what_broke_says_itself_whether_a_fresh_attempt_may_help(session):
+    def broken(retryable):
+        outcome = CheckOutcome("c", "command", "error", None, "gone", {"retryable": retryable})
+        verdict = Verdict("r@1.0", None, None, "an error", (outcome,))
+        return lambda job, note: note.record("errored", "image_unavailable", "gone", verdict=verdict)
+
+    runs = session("lost", "missing")
+
+    summary = runs.run(script(lost=[broken(True), passing], missing=[broken(False), passing]))
+
+    assert summary.counts["passed"] == 1 and summary.counts["errored"] == 1
+    assert sorted((r.task, r.attempt) for r in records(runs)) == [("lost", 1), ("lost", 2), ("missing", 1)]

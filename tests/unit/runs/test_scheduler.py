@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.scheduler import PATIENCE, Crashed, Finished, LocalScheduler, NeverFits, NotStarted
+from orchestrator.scheduler import (
+    PATIENCE,
+    Crashed,
+    Finished,
+    GivenUp,
+    LocalScheduler,
+    NeverFits,
+    NotStarted,
+)
 
 
 @dataclass(frozen=True)
@@ -17,6 +26,7 @@ class Job:
     name: str
     cpus: float = 0.0
     memory: int = 0
+    disk: int = 0
 
 
 class Gauge:
@@ -188,3 +198,55 @@ def test_no_machine_has_endless_memory():
 
 def test_no_jobs_are_soon_done():
     LocalScheduler(2).run([], lambda job: 1, lambda job, end: pytest.fail("nothing to end"))
+
+
+def test_what_hangs_is_given_up_and_everything_else_still_has_its_end():
+    scheduler, hold, begun, ends = LocalScheduler(2), threading.Event(), threading.Barrier(3), {}
+
+    def work(job):
+        begun.wait(10)
+        hold.wait(60)
+        return job.name
+
+    def give_up():
+        begun.wait(10)
+        scheduler.give_up(after=0.05)
+
+    helper = threading.Thread(target=give_up)
+    helper.start()
+    scheduler.run([Job(n) for n in "abc"], work, lambda job, end: ends.update({job.name: end}))
+    helper.join()
+    hold.set()
+
+    assert ends == {"a": GivenUp(), "b": GivenUp(), "c": NotStarted()}
+
+
+def test_disk_is_a_budget_like_memory():
+    ends = {}
+
+    LocalScheduler(2, disk=100).run(
+        [Job("large", disk=101), Job("fits", disk=100)],
+        lambda job: job.name,
+        lambda job, end: ends.update({job.name: end}),
+    )
+
+    assert ends["large"] == NeverFits("it asks for 101 bytes of disk; there are 100")
+    assert ends["fits"] == Finished("fits")
+
+
+def test_starts_come_no_quicker_than_asked_for():
+    starts = []
+
+    LocalScheduler(4, starts_per_second=50).run(
+        [Job(str(n)) for n in range(6)],
+        lambda job: starts.append(time.monotonic()),
+        lambda job, end: None,
+    )
+
+    starts.sort()
+    assert starts[-1] - starts[0] >= 5 * 0.02 - 0.005
+
+
+def test_a_rate_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="above 0"):
+        LocalScheduler(1, starts_per_second=0)

@@ -52,6 +52,13 @@ def test_no_exit_code_is_never_a_zero(state: dict[str, Any]) -> None:
         judge(Facts(state, "streams_ended", Heard(10)))
 
 
+def test_a_container_that_was_never_started_has_no_end() -> None:
+    state = {"ExitCode": 0, "Running": False, "StartedAt": "0001-01-01T00:00:00Z"}
+
+    with pytest.raises(SandboxLost, match="did not"):
+        judge(Facts(state, "time", Heard(10)))
+
+
 def test_a_refused_fork_counts_only_when_the_command_failed() -> None:
     counters = Counters(refused_forks=3)
 
