@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # loaded at the first question: most documents were found in 
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-NAMES = ("rubric", "benchmark", "record", "validation", "quarantine")
+NAMES = ("rubric", "benchmark", "record", "validation", "quarantine", "nightly")
 _BASE = {"$ref": "#/$defs/check_base"}
 _KIND = re.compile(r"[a-z][a-z0-9_]*\Z")
 

@@ -19,9 +19,10 @@ class Document(StrEnum):
     record = "record"
     validation = "validation"
     quarantine = "quarantine"
+    nightly = "nightly"
 
 
-_DOCUMENTS = "Whose schema: rubric, benchmark, record, validation or quarantine."
+_DOCUMENTS = "Whose schema: rubric, benchmark, record, validation, quarantine or nightly."
 
 
 def command(

@@ -5,6 +5,7 @@ from orchestrator.loading.benchmark import benchmark_file, load_benchmark, load_
 from orchestrator.loading.config import load_config
 from orchestrator.loading.lint import Findings, lint
 from orchestrator.loading.located import Located
+from orchestrator.loading.nightly import load_nightly
 from orchestrator.loading.quarantine import load_quarantine
 from orchestrator.loading.references import check_references, lint_references
 from orchestrator.loading.rubric import dump_rubric, load_rubric, parse_rubric, rubric_of
@@ -21,6 +22,7 @@ __all__ = [
     "lint_references",
     "load_benchmark",
     "load_config",
+    "load_nightly",
     "load_quarantine",
     "load_rubric",
     "load_task",

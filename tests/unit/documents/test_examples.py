@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator import schemas
 from orchestrator.errors import AuthoringError
-from orchestrator.loading import load_benchmark, load_rubric, read_document
+from orchestrator.loading import load_benchmark, load_nightly, load_rubric, read_document
 
 EXAMPLES = Path(__file__).parents[3] / "schema" / "examples"
 VALID = sorted((EXAMPLES / "valid").iterdir())
@@ -21,8 +21,11 @@ NAMED = (
 MARK = "# expect: "
 
 
+_LOADERS = {"benchmark": load_benchmark, "rubric": load_rubric, "nightly": load_nightly}
+
+
 def load(path: Path) -> object:
-    return load_benchmark(path) if path.name.startswith("benchmark") else load_rubric(path)
+    return _LOADERS[path.name.partition("-")[0]](path)
 
 
 @pytest.mark.parametrize("path", VALID, ids=lambda p: p.stem)
@@ -32,7 +35,7 @@ def test_a_valid_example_loads(path: Path) -> None:
 
 @pytest.mark.parametrize("path", VALID, ids=lambda p: p.stem)
 def test_a_valid_example_satisfies_the_static_schema_as_an_editor_reads_it(path: Path) -> None:
-    name = "benchmark" if path.name.startswith("benchmark") else "rubric"
+    name = path.name.partition("-")[0]
 
     jsonschema.Draft202012Validator(schemas.load(name)).validate(read_document(path).data)
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from orchestrator import schemas
 from orchestrator.documents import benchmark as b
+from orchestrator.documents import nightly as n
 from orchestrator.documents import record as r
 from orchestrator.documents import rubric as u
 from orchestrator.errors import AuthoringError
@@ -65,6 +66,14 @@ def test_a_schema_is_valid_and_has_an_id_of_our_own(name: str) -> None:
         (b.TaskLimits, ("benchmark", "$defs", "limits"), set()),
         (b.Profile, ("benchmark", "$defs", "profile"), set()),
         (b.Config, ("benchmark", "$defs", "config"), set()),
+        (n.Nightly, ("nightly",), {"file"}),
+        (n.NightBenchmark, ("nightly", "$defs", "benchmark"), set()),
+        (n.Baseline, ("nightly", "properties", "baseline"), set()),
+        (n.Confirm, ("nightly", "properties", "confirm"), set()),
+        (n.NightGate, ("nightly", "$defs", "gate"), set()),
+        (n.Apart, ("nightly", "$defs", "apart"), set()),
+        (n.Retention, ("nightly", "properties", "retention"), set()),
+        (n.Notify, ("nightly", "$defs", "notify"), set()),
         (r.TrialRecord, ("record",), set()),
         (r.VerdictRecord, ("record", "$defs", "VerdictRecord"), set()),
         (r.OutcomeRecord, ("record", "$defs", "OutcomeRecord"), set()),

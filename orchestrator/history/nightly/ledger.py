@@ -1,0 +1,85 @@
+"""The nights there were: nights.jsonl beside their folders, one line each; and only one night at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from orchestrator.documents.nightly import Night
+from orchestrator.errors import InfrastructureError
+from orchestrator.journal import Journal, lines
+
+FILE = "nights.jsonl"
+LOCK = "nights.lock"
+
+
+class Ledger:
+    """What is known of earlier nights. The folder is made when the first is written."""
+
+    def __init__(self, root: Path, nightly: str) -> None:
+        self.root = root
+        self.nightly = nightly
+
+    def nights(self) -> tuple[Night, ...]:
+        """The finished ones, the oldest first. Lines that are none are left out."""
+        found = []
+        for _, line, whole in lines(self.root / FILE):
+            try:
+                night = Night.model_validate(json.loads(line)) if whole else None
+            except (ValueError, ValidationError):
+                continue
+            if night is not None and night.nightly == self.nightly:
+                found.append(night)
+        return tuple(found)
+
+    def append(self, night: Night) -> None:
+        """Keep a finished night. Raises orchestrator.journal.JournalFailed."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        journal = Journal(self.root / FILE)
+        try:
+            journal.append(json.dumps(night.model_dump(mode="json")).encode("ascii"))
+        finally:
+            journal.close()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """No other night runs while this lasts. Raises InfrastructureError when one does."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InfrastructureError(
+                    f"a night is running in {self.root} already (process {_told(lock)}); "
+                    "this one does not start"
+                ) from None
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, b"%d\n" % os.getpid(), 0)
+            yield
+        finally:
+            os.close(lock)
+
+    def running(self) -> str:
+        """The process id of the night that runs now, as text; empty when none does."""
+        try:
+            lock = os.open(self.root / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return ""
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _told(lock)
+        finally:
+            os.close(lock)
+        return ""
+
+
+def _told(lock: int) -> str:
+    return os.pread(lock, 32, 0).decode("ascii", "replace").strip() or "unknown"
