@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -179,16 +180,23 @@ def trends(library: Library, asked: Asked) -> str:
 def _trend_chart(found: Trend, called: Mapping[str, str]) -> Markup:
     series = [s for s in found.series if s.agent != "noop"][: len(charts.TONES)]
     lines = [
-        {"run": _when(row), "agent": called.get(s.agent, s.agent), "rate": point.value}
+        {"run": when, "agent": called.get(s.agent, s.agent), "rate": point.value}
         for s in series
-        for row, point in zip(found.runs, s.points, strict=True)
+        for when, point in zip(_whens(found.runs), s.points, strict=True)
         if point is not None
     ]
     return Markup(charts.trend(lines, [called.get(s.agent, s.agent) for s in series], len(found.runs)))
 
 
-def _when(row: RunRow) -> str:
-    return row.started[5:16].replace("T", " ")
+def _whens(runs: Sequence[RunRow]) -> list[str]:
+    """A short name for each run by when it began; runs of the same minute are told apart."""
+    met: Counter[str] = Counter()
+    names = []
+    for row in runs:
+        name = row.started[5:16].replace("T", " ")
+        met[name] += 1
+        names.append(name if met[name] == 1 else f"{name} ({met[name]})")
+    return names
 
 
 def _page(asked: Asked) -> int:

@@ -257,7 +257,7 @@ def _patch(task: str) -> bytes:
 
      def __len__(self):
          return len(self._entries)
-""".encode("utf-8", "surrogateescape")
+""".encode("utf-8", "surrogatepass")
 
 
 def _log(name: str, good: bool) -> str:
@@ -265,7 +265,8 @@ def _log(name: str, good: bool) -> str:
         return "......\n" + "-" * 70 + "\nRan 6 tests in 0.034s\n\nOK\n"
     bar = "=" * 70
     return (
-        f"F.....\n{bar}\nFAIL: test_case_0 ({name}.test_case_0)\n{'-' * 70}\nTraceback (most recent call last):\n"
+        f"F.....\n{bar}\nFAIL: test_case_0 ({name}.test_case_0)\n{'-' * 70}\n"
+        "Traceback (most recent call last):\n"
         f'  File "/workspace/tests/test_it.py", line 12, in test_case_0\n    self.assertEqual(999, 1000)\n'
         f"AssertionError: 999 != 1000\n\n{'-' * 70}\nRan 6 tests in 0.034s\n\nFAILED (failures=1)\n"
     )

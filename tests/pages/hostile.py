@@ -1,0 +1,48 @@
+"""Forty things that agents might write so that a page does what they want."""
+
+from __future__ import annotations
+
+HOSTILE: tuple[str, ...] = (
+    "<script>window.taken=1;alert(1)</script>",
+    "</script><script>window.taken=1</script>",
+    "</style><script>window.taken=1</script>",
+    "</title><script>window.taken=1</script>",
+    "</textarea></pre></details></table></main><script>window.taken=1</script>",
+    "--><script>window.taken=1</script><!--",
+    "<!--<script>",
+    "<![CDATA[<script>window.taken=1</script>]]>",
+    "<img src=x onerror=window.taken=1>",
+    "<svg onload=window.taken=1>",
+    "<svg><script>window.taken=1</script></svg>",
+    "<math><mtext><img src=x onerror=window.taken=1></mtext></math>",
+    "<iframe srcdoc='<script>parent.taken=1</script>'></iframe>",
+    "<iframe src=javascript:window.taken=1></iframe>",
+    "<body onload=window.taken=1>",
+    "<a href=javascript:window.taken=1>go</a>",
+    "javascript:window.taken=1",
+    "data:text/html,<script>window.taken=1</script>",
+    '" onmouseover="window.taken=1" x="',
+    "' onfocus='window.taken=1' autofocus='",
+    '"><script>window.taken=1</script>',
+    "`onclick=window.taken=1`",
+    "{{ 7 * 7 }}{% for x in ().__class__.__base__.__subclasses__() %}{{ x }}{% endfor %}",
+    "${window.taken=1}",
+    "#{window.taken=1}",
+    "&lt;script&gt;window.taken=1&lt;/script&gt;",
+    "&#60;script&#62;window.taken=1&#60;/script&#62;",
+    "\u003cscript\u003ewindow.taken=1\u003c/script\u003e\u2028\u2029",
+    "<meta http-equiv=refresh content='0;url=https://example.invalid/'>",
+    "<base href=https://example.invalid/>",
+    "<link rel=stylesheet href=https://example.invalid/x.css>",
+    "<style>*{display:none!important}</style>",
+    "<form action=https://example.invalid/><input name=q><button>Show</button></form>",
+    "<object data=x></object><embed src=x>",
+    "<template><script>window.taken=1</script></template>"
+    "<noscript><p title='</noscript><img src=x onerror=window.taken=1>'>",
+    "\u202egnp.exe\u202c \u2066\u200b\ufeffhidden\u2069",
+    "\x1b[2J\x1b]0;owned\x07\x00\x08\x7f\ud800\udfff",
+    "Z\u0351\u036b\u0343\u036a\u0302\u036b\u033d\u034f\u0334\u0319\u0324\u031e" * 40,
+    "M" * 30_000,
+    "a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<script>window.taken=1</script>",
+)
+assert len(HOSTILE) == 40
