@@ -1,0 +1,140 @@
+"""A slice of every campaign; `make faults` runs them whole."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from orchestrator.documents.record import AgentRecord, TrialRecord
+from sandboxes.docker import DockerProvider
+from sandboxes.home import rooms
+from sandboxes.oci import OciProvider
+from sandboxes.protocol import Provider
+from sandboxes.spec import Owner
+from tests.faults import day, engine, kills, leaks, runtime
+from tests.faults.proxy import Fault, Proxy, refused
+from tests.faults.trials import wrong
+
+
+@pytest.fixture
+def oci() -> None:
+    _must_work(OciProvider(Owner.current("faults")))
+
+
+@pytest.fixture
+def docker() -> None:
+    _must_work(DockerProvider(Owner.current("faults")))
+
+
+def _must_work(provider: Provider) -> None:
+    found = provider.capabilities()
+    provider.close()
+    if not found.available:
+        if os.environ.get("CI"):
+            pytest.fail(found.problem)
+        pytest.skip(found.problem)
+
+
+@pytest.mark.oci
+def test_a_run_that_is_killed_at_random_points_loses_and_leaves_nothing(oci: None) -> None:
+    tally = kills.campaign("oci", kills=4, seed=3, tasks=3)
+
+    assert tally.bad == [] and tally.clean
+    assert tally.kills == 4
+
+
+@pytest.mark.docker
+def test_no_fault_of_an_engine_becomes_a_verdict(docker: None) -> None:
+    tally = engine.enumerated(step=61, offset=7)
+
+    assert tally.bad == []
+    assert tally.met >= 10
+
+
+@pytest.mark.oci
+def test_no_fault_of_a_runtime_becomes_a_verdict(oci: None) -> None:
+    tally = runtime.enumerated(step=17, offset=4)
+
+    assert tally.bad == []
+    assert tally.met >= 6
+
+
+def test_a_day_of_trials_with_faults_loses_none_and_needs_no_more_memory() -> None:
+    figures = day.campaign(trials=1000, seed=5)
+
+    assert (figures.wrong, figures.lost) == (0, 0)
+    assert figures.faults > 20
+    assert figures.growth < 16
+
+
+def test_another_verdict_somebody_elses_fault_and_our_own_bug_are_all_wrong() -> None:
+    assert wrong([_record("gold", "passed"), _record("noop", "failed"), _record("gold", "errored")]) == []
+    for record in (
+        _record("gold", "failed"),
+        _record("noop", "passed"),
+        _record("gold", "invalid"),
+        _record("gold", "errored", end="harness_error"),
+    ):
+        assert len(wrong([record])) == 1
+
+
+def test_what_lies_about_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("PROCTOR_HOME", str(home))
+    assert leaks.left(home, temporary) == []
+
+    rooms(Owner.current("somebody"))
+    (temporary / "forgotten").touch()
+
+    assert len(leaks.left(home, temporary)) == 2
+
+
+def test_calls_are_counted_named_and_met_by_their_fault(tmp_path: Path) -> None:
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(tmp_path / "engine.sock"))
+    listening.listen()
+    plan = {2: Fault("refused", refused)}
+
+    with listening, Proxy(str(tmp_path / "engine.sock"), lambda call: plan.get(call.number)) as between:
+        first, second = _asked(between), _asked(between)
+        answering, _ = listening.accept()
+        answering.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+        answering.close()
+        answers = [each.makefile("rb").read() for each in (first, second)]
+
+    assert sorted(answers) == [b"", b"HTTP/1.1 204 No Content\r\n\r\n"]
+    assert [(call.number, call.name, call.target) for call in between.calls] == [
+        (1, "POST /containers/ID/start", "abc"),
+        (2, "POST /containers/ID/start", "abc"),
+    ]
+
+
+def _asked(between: Proxy) -> socket.socket:
+    near = socket.socket(socket.AF_UNIX)
+    near.connect(between.address.removeprefix("unix://"))
+    near.sendall(b"POST /v1.41/containers/abc/start?t=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+    return near
+
+
+def _record(agent: str, status: str, end: str = "graded") -> TrialRecord:
+    return TrialRecord(
+        trial=f"t.{agent}.1",
+        attempt=1,
+        final=True,
+        benchmark="b",
+        benchmark_version="1",
+        task="t",
+        agent=AgentRecord(name=agent),
+        repeat=1,
+        status=status,
+        end=end,
+        score=None,
+        reason="",
+        rubric_ref=None,
+        started_at="2026-01-01T00:00:00+00:00",
+        seconds=0.0,
+    )
