@@ -45,7 +45,7 @@ class Confirm(_Document):
 
     by: Literal["reruns", "nights", "nothing"] = "reruns"
     repeats: int = 3
-    """Of reruns: trials of each broken task, which replace the night's own."""
+    """Of reruns: trials of each task that turned, which replace the night's own."""
     k: int = 2
     of: int = 3
     """Of nights: tonight and k - 1 of the of - 1 nights before."""

@@ -64,11 +64,13 @@ def judge(
 
 
 def _with_reruns(found: tuple[Comparison, ...], level: float, again: Again) -> tuple[Judged, ...]:
-    """Tasks that lost something are run again, and their fresh trials take the place of the night's. Those
-    were picked because they lost; the fresh ones were not picked."""
+    """The tasks that turned are run again, and their fresh trials take the place of the night's: those were
+    picked because they differ, the fresh ones were not. Broken and fixed ones alike, for to look again at the
+    losses alone would keep every lucky gain: of a true loss of 6 points in 200 tasks, 65 of 100 are confirmed
+    so, and 23 the other way."""
     if not any(one.regression for one in found):
         return tuple(Judged(one, False, False) for one in found)
-    reruns = [again(one.new, lost(one)) if one.regression else None for one in found]
+    reruns = [again(one.new, turned(one)) if one.regression else None for one in found]
     pairs = [
         (one.base, one.new if fresh is None else replaced(one.new, fresh.subject))
         for one, fresh in zip(found, reruns, strict=True)
@@ -85,9 +87,9 @@ def _with_reruns(found: tuple[Comparison, ...], level: float, again: Again) -> t
     )
 
 
-def lost(one: Comparison) -> tuple[str, ...]:
-    """The tasks that are to be run again: those with fewer passes, or with a lower score."""
-    return tuple(task.task for task in one.pairing.tasks if task.gained < 0 or task.gained_score < 0)
+def turned(one: Comparison) -> tuple[str, ...]:
+    """The tasks that are to be run again: those with another number of passes, or another score."""
+    return tuple(task.task for task in one.pairing.tasks if task.gained or task.gained_score)
 
 
 def replaced(side: Side, fresh: Subject) -> Side:

@@ -243,7 +243,7 @@ def _never(side: Side, tasks: tuple[str, ...]) -> Rerun | None:
 def _again(
     config: Nightly, night: str, side: Side, tasks: tuple[str, ...], tally: _Tally, execute: Execute
 ) -> Rerun | None:
-    """The broken tasks once more, in a run of their own beside the night's."""
+    """The tasks that turned once more, in a run of their own beside the night's."""
     held = next(held for held in tally.held if held.subject.run_id == side.subject.run_id)
     number = held.subject.agents.index(side.agent) + 1
     order = replace(

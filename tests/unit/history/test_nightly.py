@@ -97,7 +97,7 @@ def test_the_first_night_is_the_baseline_of_those_that_follow(nightly: Any, mach
     assert Ledger(config.root, "main").nights() == (first, second)
 
 
-def test_a_regression_that_shows_again_when_the_broken_tasks_are_run_again_is_confirmed(
+def test_a_regression_that_shows_again_when_the_tasks_that_turned_are_run_again_is_confirmed(
     nightly: Any, machine: Any
 ) -> None:
     config = nightly()
