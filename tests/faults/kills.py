@@ -107,8 +107,10 @@ class _World:
 
 
 def comparable(report: dict[str, Any]) -> dict[str, Any]:
-    """A report without what may differ between equal runs: its folder and its times."""
-    trials = [{name: value for name, value in row.items() if name != "seconds"} for row in report["trials"]]
+    """A report without what may differ between equal runs: its folder, times, and attempts that a busy engine
+    cost."""
+    may = ("seconds", "attempts")
+    trials = [{name: value for name, value in row.items() if name not in may} for row in report["trials"]]
     return {**{name: value for name, value in report.items() if name != "run"}, "trials": trials}
 
 
@@ -144,9 +146,11 @@ def _judge(
     finals = Counter(record.trial for record in records if record.final)
     tally.doubled += sum(count - 1 for count in finals.values()) + len(_problems(out))
     tally.lost += sum(not (out / path).is_file() for record in records for path in record.artifacts.values())
-    if comparable(json.loads(told)) != wanted:
+    got = comparable(json.loads(told))
+    if got != wanted:
         tally.unequal += 1
-        tally.bad.append(f"{out.name}: its report differs")
+        rows = [row for row, right in zip(got["trials"], wanted["trials"], strict=False) if row != right]
+        tally.bad.append(f"{out.name}: its report differs: {rows or got}")
     time.sleep(0.2)  # the kernel gives back the last of a namespace a moment after its end
     found = world.left()
     tally.leaked += len(found)
