@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -85,9 +85,11 @@ def rootfs(folder: Path) -> Path:
     return folder
 
 
-def config(tree: Path) -> dict[str, object]:
-    """The smallest OCI configuration that runs the test."""
-    binds = [(path, path, "ro") for path in HOST if Path(path).exists()]
+def config(
+    tree: Path, argv: Sequence[str] = ("/bin/sh", "-c", COMMAND), *, host: bool = True
+) -> dict[str, object]:
+    """The smallest OCI configuration that runs `argv` over `tree`; `host`: with this machine's programs."""
+    binds = [(path, path, "ro") for path in HOST if host and Path(path).exists()]
     binds.append((str(tree), "/workspace", "rw"))
     mounts: list[dict[str, object]] = [
         {"destination": "/proc", "type": "proc", "source": "proc"},
@@ -101,7 +103,7 @@ def config(tree: Path) -> dict[str, object]:
         "ociVersion": "1.0.2",
         "root": {"path": "rootfs"},
         "process": {
-            "args": ["/bin/sh", "-c", COMMAND],
+            "args": list(argv),
             "cwd": "/workspace",
             "env": ["PATH=/usr/local/bin:/usr/bin:/bin"],
             "user": {"uid": 0, "gid": 0},

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Kind = Literal["html", "comment", "text"]
@@ -26,6 +27,7 @@ class Span:
 _WORD = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _OPENS = re.compile(rb"<\?(?:php(?=\s|\Z)|=)", re.IGNORECASE)
 _OPENS_SHORT = re.compile(rb"<\?(?:php(?=\s|\Z)|=|(?!xml))", re.IGNORECASE)
+_SHORT = re.compile(rb"<\?(?!php(?=\s|\Z)|=|xml)", re.IGNORECASE)
 _LINE_COMMENT = re.compile(rb"(?:(?!\?>)[^\r\n])*")
 _CODE = re.compile(
     rb"(?P<block>/\*.*?(?:\*/|\Z))|(?P<line>//|\#(?!\[))|(?P<close>\?>\r?\n?)"
@@ -41,7 +43,7 @@ _IN_TICK = re.compile(rb"\\.|(?P<end>`)|(?P<code>\{(?=\$)|\$\{)", re.DOTALL)
 def comments(source: bytes) -> Iterator[tuple[int, bytes]]:
     """Comments with the line each begins on, whether `<?` alone opens PHP or not (machines differ)."""
     known: set[int] = set()
-    for short in (False, True) if b"<?" in source else ():
+    for short in (False, True) if _SHORT.search(source) else (False,):
         line, counted = 1, 0
         for span in spans(source, short_tags=short):
             if span.kind == "comment" and span.start not in known:
@@ -70,7 +72,7 @@ def _without_comments(source: bytes, *, strings: bool = True) -> list[bytes]:
     bare = bytearray(source)
     solid: set[int] = set()
     line, counted = 0, 0
-    for span in spans(source):
+    for span in _known(source):
         if span.kind == "comment" or not strings:
             bare[span.start : span.end] = re.sub(rb"[^\n]", b" ", source[span.start : span.end])
             continue
@@ -80,6 +82,12 @@ def _without_comments(source: bytes, *, strings: bool = True) -> list[bytes]:
         solid.update(range(line, last + 1) if span.end > span.start else ())
     lines = [b"".join(text.split()) for text in bytes(bare).split(b"\n")]
     return [text or (b"\0" if number in solid else b"") for number, text in enumerate(lines)]
+
+
+@lru_cache(maxsize=4)
+def _known(source: bytes) -> tuple[Span, ...]:
+    """A judge looks at the lines of one file several times in a row."""
+    return tuple(spans(source))
 
 
 def spans(source: bytes, *, short_tags: bool = False) -> Iterator[Span]:

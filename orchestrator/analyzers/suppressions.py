@@ -66,6 +66,8 @@ def added(changes: Iterable[ChangedFile], syntax: str) -> tuple[Suppression, ...
 
 def find(path: str, source: bytes, syntax: str) -> Iterator[Suppression]:
     """Every suppression in one file."""
+    if PATTERNS[syntax].search(source.decode("utf-8", "replace")) is None:
+        return
     for line, comment in comments(path, source):
         text = comment.decode("utf-8", "replace")
         for match in PATTERNS[syntax].finditer(text):
