@@ -53,6 +53,10 @@ bench: $(VENV)/.developing ## measure the cost over bare containers, the start-u
 fuzz: $(VENV)/.fuzzing ## feed rubrics, patterns, chrF and the combiner for MINUTES each (default 10)
 	@$(BIN)/python tests/fuzz/drive.py --minutes $(MINUTES) --at-once $(ATONCE) $(TARGETS)
 
+.PHONY: faults
+faults: $(VENV)/.developing ## kill runs, break engines and runtimes, simulate a day: what is lost or left (an hour or two)
+	@.ci/with-engines $(BIN)/python -m tests.faults $(CAMPAIGNS)
+
 .PHONY: clean
 clean: ## remove what the targets above made here (not your runs, not the cache)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from sandboxes.spec import process_start
+
 
 @dataclass(frozen=True)
 class Counters:
@@ -102,6 +104,30 @@ class Cgroup:
 
     def _is_v2(self, controller: str) -> bool:
         return controller not in dict(self.folders)
+
+
+def sweep(prefix: str) -> list[str]:
+    """Remove the groups /<prefix>PID-START whose maker is gone and that hold no process; what, in words.
+
+    No folder need tell of them: also those go whose maker's home was removed.
+    """
+    removed = set()
+    for _, top in hierarchies():
+        for folder in top.glob(f"{prefix}*"):
+            pid, _, started = folder.name.removeprefix(prefix).partition("-")
+            if not (pid.isdigit() and started.isdigit()) or process_start(int(pid)) == int(started):
+                continue
+            group = Cgroup.at(f"/{folder.name}")
+            if not _busy(group) and group.remove(patience=0.2):
+                removed.add(f"control group {folder.name}")
+    return sorted(removed)
+
+
+def _busy(group: Cgroup) -> bool:
+    try:
+        return any(procs.read_text() for _, top in group.folders for procs in top.glob("**/cgroup.procs"))
+    except OSError:  # it changed under our eyes: somebody is at work there
+        return True
 
 
 @cache

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from sandboxes import scratch
-from sandboxes.cgroups import Cgroup, hierarchies
+from sandboxes.cgroups import sweep
 from sandboxes.docker.counting import GROUPS
 from sandboxes.docker.engine import Engine
 from sandboxes.errors import SandboxError
 from sandboxes.home import home, owner_of
 from sandboxes.protocol import Reaped
-from sandboxes.spec import Owner, process_start
+from sandboxes.spec import Owner
 
 LABEL = "proctor.pid"
 
@@ -38,7 +38,7 @@ def reap(engine: Engine) -> Reaped:
             with suppress(SandboxError):
                 engine.remove_network(seen["Id"])
                 removed.append(f"network {seen['Name']} (run {owner.run_id})")
-    return Reaped((*removed, *_rooms(), *_groups()))
+    return Reaped((*removed, *_rooms(), *sweep(GROUPS)))
 
 
 def remove_labelled(engine: Engine, label: str) -> None:
@@ -76,27 +76,6 @@ def _rooms() -> list[str]:
         removed += [f"room {room.name} (run {owner.run_id})" for room in _listed(folder)]
         shutil.rmtree(folder, ignore_errors=True)
     return removed
-
-
-def _groups() -> list[str]:
-    """Control groups proctor-engine-PID-START/ROOM without a process in them, whose maker is gone."""
-    removed = set()
-    for _, top in hierarchies():
-        for folder in top.glob(f"{GROUPS}*"):
-            pid, _, started = folder.name.removeprefix(GROUPS).partition("-")
-            if not (pid.isdigit() and started.isdigit()) or process_start(int(pid)) == int(started):
-                continue
-            group = Cgroup.at(f"/{folder.name}")
-            if not _busy(group) and group.remove(patience=0.2):
-                removed.add(f"control group {folder.name}")
-    return sorted(removed)
-
-
-def _busy(group: Cgroup) -> bool:
-    try:
-        return any(procs.read_text() for _, top in group.folders for procs in top.glob("**/cgroup.procs"))
-    except OSError:  # it changed under our eyes: somebody is at work there
-        return True
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from sandboxes import drafts
-from sandboxes.cgroups import Cgroup
+from sandboxes.cgroups import Cgroup, sweep
 from sandboxes.home import home, owner_of
 from sandboxes.oci.keeper import remove_tree
 from sandboxes.protocol import Reaped
 from sandboxes.scratch import mounts_below, unmount
 from sandboxes.spec import Owner
 
+GROUPS = "proctor-"
+"""One owner's commands have their control groups below /proctor-PID-START."""
+
 
 def cgroup_of(owner: Owner) -> str:
     """The control group above those of all of an owner's commands."""
-    return f"/proctor-{owner.pid}-{owner.started}"
+    return f"/{GROUPS}{owner.pid}-{owner.started}"
 
 
 def reap() -> Reaped:
@@ -28,6 +31,7 @@ def reap() -> Reaped:
             removed += _remove(folder, owner)
     for name in ("layers", "images"):
         removed += drafts.sweep(home() / name)
+    removed += sweep(GROUPS)
     return Reaped(tuple(removed))
 
 

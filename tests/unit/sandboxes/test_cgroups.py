@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandboxes.cgroups import Cgroup
+import pytest
+
+from sandboxes.cgroups import Cgroup, sweep
+from sandboxes.spec import Owner
 
 
 def lay(folder: Path, **files: str) -> Path:
@@ -61,3 +64,19 @@ def test_removing_takes_the_groups_below_and_says_what_resisted(tmp_path: Path) 
 
     assert Cgroup((("", tmp_path / "top"),)).remove() and not inner.exists()
     assert not Cgroup((("", busy),)).remove(patience=0.01)
+
+
+def test_groups_of_dead_makers_go_and_those_of_the_living_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandboxes.cgroups.hierarchies", lambda: (("", tmp_path),))
+    me = Owner.current("me")
+    for name in ("mine-1-1", f"mine-{me.pid}-{me.started}", f"mine-{me.pid}-1", "mine-words", "other-1-1"):
+        (tmp_path / name).mkdir()
+
+    removed = sweep("mine-")
+
+    assert removed == sorted(f"control group {name}" for name in ("mine-1-1", f"mine-{me.pid}-1"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ("mine-words", "other-1-1", f"mine-{me.pid}-{me.started}")
+    )
