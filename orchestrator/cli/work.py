@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from orchestrator.attempts import Attempt, Listener
     from orchestrator.cli.given import Given
     from orchestrator.cli.live import Progress
+    from orchestrator.cli.pace import Pace
     from orchestrator.documents.record import TrialRecord
     from orchestrator.grading import ExecutorSet
     from orchestrator.notebook import Notebook
@@ -119,12 +120,27 @@ def carry_out(wish: Wish, trials: Trials = ordinary) -> Result:
         title = given.benchmark.label or given.benchmark.id
         with (
             _store(wish, given, plan, provider, run_id) as store,
-            shown(title, len(plan.trials), quiet=wish.quiet) as progress,
+            shown(title, len(plan.trials), quiet=wish.quiet, pace=_pace(wish, plan, store)) as progress,
             _told(wish, plan, store, provider, progress) as listener,
         ):
             applied.keep(store.path, _refs(given, plan), given.rubrics.resolve)
             summary = _execute(wish, given, agents, plan, provider, store, listener, trials)
         return Result(store.path, summarise(store.records(), plan), summary, provider.name)
+
+
+def _pace(wish: Wish, plan: Plan, store: Store) -> Pace | None:
+    """How fast the run goes, with what runs beside it took; None where nobody asks."""
+    if wish.quiet:
+        return None
+    from orchestrator.cli.pace import WORTH_TELLING, Pace, learn_meanwhile
+    from orchestrator.summary import KEPT, standings
+
+    held = standings(store.records()) if wish.resume else {}
+    left = [job for job in plan.trials if job.trial not in held or held[job.trial].status not in KEPT]
+    pace = Pace(left, wish.slots)
+    if len(left) >= WORTH_TELLING:
+        learn_meanwhile(pace, store.path.absolute().parent, plan.benchmark, store.path)
+    return pace
 
 
 def _execute(

@@ -26,7 +26,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_run(root / "none", 0, seed=1)
     make_run(root / "one", 1, ["gold"], seed=2)
     make_run(root / "many", 8, seed=3, gates=GATES)
-    make_run(root / "half", 40, repeats=2, seed=4, begun=0.5, started="2026-11-04T02:00:00+00:00")
+    make_run(root / "half", 12, repeats=2, seed=4, begun=0.5, started="2026-11-04T02:00:00+00:00")
     return root
 
 

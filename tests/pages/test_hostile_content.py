@@ -131,6 +131,6 @@ def trials(root: Path) -> list[str]:
 
 def at_hash(page: Page, place: str) -> dict[str, Any]:
     page.evaluate("place => { location.hash = place }", place)
-    page.wait_for_function("place => document.documentElement.dataset.ready === place", arg=place)
+    page.wait_for_selector(f'html[data-ready="{place}"]')
     state: dict[str, Any] = page.evaluate(BROKEN)
     return state

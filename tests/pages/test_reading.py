@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from orchestrator.documents.record import AgentRecord, TrialRecord
 from orchestrator.store import RunFolder, Store
@@ -27,7 +28,7 @@ def test_a_reports_list_is_searched_and_its_address_keeps_the_search(
     page.wait_for_selector("html[data-ready]")
 
     page.fill("input[name=q]", "parser_quotes")
-    page.wait_for_function("document.querySelectorAll('[data-rows] tr').length === 4")
+    expect(page.locator("[data-rows] tr")).to_have_count(4)
     address = page.url
     again = open_page(address)
     again.wait_for_selector("html[data-ready]")
@@ -56,17 +57,14 @@ def test_a_reports_list_has_pages(root: Path, open_page: OpenPage, as_report: Ca
     page.wait_for_selector("[data-pager] a")
 
     page.click("[data-pager] a[rel=next]")
-    page.wait_for_function("document.querySelector('[data-pager]').textContent.includes('page 2 of 3')")
+    expect(page.locator("[data-pager]")).to_contain_text("page 2 of 3")
 
     assert page.locator("[data-rows] tr").count() == 100
 
 
 def test_a_report_shows_its_trials_without_a_script_too(
-    root: Path, browser: object, as_report: Callable[[Path], str]
+    root: Path, browser: Browser, as_report: Callable[[Path], str]
 ) -> None:
-    from playwright.sync_api import Browser
-
-    assert isinstance(browser, Browser)
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
 
@@ -105,7 +103,7 @@ def test_a_page_follows_a_run_that_goes_on(
         before = page.inner_text("[data-live=answer]")
 
         store.append(ended(job))
-        page.wait_for_function("document.querySelector('[data-live=answer]').innerText.includes('3 of 4')")
+        expect(page.locator("[data-live=answer]")).to_contain_text("3 of 4", timeout=20_000)
 
     assert "Running: 2 of 4 trials have ended" in before
     assert page.complaints == []  # type: ignore[attr-defined]

@@ -182,7 +182,7 @@ def test_markdown_says_the_counts_and_the_intervals(make_dossier: MakeDossier) -
     assert "(" in text and "% to " in text
 
 
-@pytest.mark.parametrize("budget", [4_000, 20_000, 60_000])
+@pytest.mark.parametrize("budget", [4_000, 20_000, 40_000])
 def test_markdown_stays_in_its_budget_and_leaves_out_the_longest_first(
     budget: int, make_dossier: MakeDossier
 ) -> None:
