@@ -55,7 +55,7 @@ GOOD = {
 def nearly_good(draw: st.DrawFn) -> Any:
     """The rubric with a few of its parts taken out, renamed or replaced."""
     data = json.loads(json.dumps(GOOD))
-    for _ in range(draw(st.integers(0, 3))):
+    for _ in range(draw(st.sampled_from([1, 1, 1, 0, 2, 3]))):
         _spoil(data, draw)
     return data
 
@@ -64,8 +64,9 @@ def _spoil(node: Any, draw: st.DrawFn) -> None:
     keys = list(node) if isinstance(node, dict) else list(range(len(node)))
     if not keys:
         return None
-    key = draw(st.sampled_from(keys))
-    if isinstance(node[key], dict | list) and draw(st.booleans()):
+    inner = [key for key in keys if isinstance(node[key], dict | list)]
+    key = draw(st.sampled_from([*keys, *inner, *inner]))
+    if isinstance(node[key], dict | list) and draw(st.integers(0, 4)):
         return _spoil(node[key], draw)
     how = draw(st.sampled_from(["drop", "rename", "replace"]))
     if how == "replace":
@@ -80,7 +81,7 @@ def _spoil(node: Any, draw: st.DrawFn) -> None:
 @st.composite
 def written(draw: st.DrawFn) -> str:
     """A document as text: as it is, with a line given twice, or damaged in a few places."""
-    data = draw(nearly_good() | nearly_good() | ANY)
+    data = draw(nearly_good())
     try:
         indent = draw(st.sampled_from([None, 1]))
         text = draw(
@@ -88,7 +89,7 @@ def written(draw: st.DrawFn) -> str:
         )
     except (yaml.YAMLError, UnicodeError, ValueError):
         text = json.dumps(data)
-    how = draw(st.sampled_from(["as it is", "twice", "damaged"]))
+    how = draw(st.sampled_from(["as it is", "as it is", "twice", "damaged"]))
     if how == "twice":
         lines = text.splitlines(keepends=True)
         number = draw(st.integers(0, len(lines) - 1))
@@ -102,16 +103,16 @@ def written(draw: st.DrawFn) -> str:
 NAMES = st.sampled_from(["a.yaml", "a.json", "a"])
 
 
-@settings(max_examples=250, deadline=None)
-@given(written() | written() | st.text(max_size=60), NAMES)
-def test_a_text_is_refused_or_reads_as_a_second_opinion_has_it(text: str, name: str) -> None:
+@settings(max_examples=200, deadline=None)
+@given(written(), NAMES)
+def test_a_rubric_gone_wrong_is_refused_or_reads_as_a_second_opinion_has_it(text: str, name: str) -> None:
     read(text, name)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.binary(max_size=80), NAMES)
-def test_bytes_are_refused_or_read_as_a_second_opinion_has_them(data: bytes, name: str) -> None:
-    read(data, name)
+@settings(max_examples=60, deadline=None)
+@given(ANY.map(json.dumps) | st.text(max_size=60) | st.binary(max_size=80), NAMES)
+def test_anything_is_refused_or_reads_as_a_second_opinion_has_it(text: str | bytes, name: str) -> None:
+    read(text, name)
 
 
 def read(text: str | bytes, name: str) -> None:
