@@ -20,7 +20,7 @@ SUMMARY = "Start a benchmark of your own."
 STARTER = "starter"
 ROUNDS = 2
 """How often a drafted task is run before, with gold and with no-op."""
-LONG = 10.0
+LONG = 5.0
 """Seconds one run of the tests may take to be run that often; otherwise it is once."""
 
 

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from orchestrator.documents.validation import Proposal, TaskValidation
 from orchestrator.drafting import origin, proof, quilt, writing
 from orchestrator.drafting.node import NodeProject
 from orchestrator.drafting.origin import Pair
 from orchestrator.drafting.php import PhpProject
+from orchestrator.drafting.pins import Resolver
 from orchestrator.drafting.proof import Lists, Seen
-from orchestrator.drafting.python import PythonProject
+from orchestrator.drafting.python import PythonProject, itself_of
 from orchestrator.drafting.sketch import Language, Sketch
 from orchestrator.drafting.split import NATIVE, Split, split
 from orchestrator.drafting.unity import UnityProject
-from orchestrator.drafting.wanted import Commits, Patches, Wanted
+from orchestrator.drafting.wanted import Commits, Patches, Releases, Wanted
 from orchestrator.drafting.writing import Draft
 from orchestrator.errors import AuthoringError
+from orchestrator.tasks import interpreter
+from orchestrator.tasks.clients import Clients
 from orchestrator.tasks.fetchroom import RoomClients
+from orchestrator.tasks.interpreter import HOST_PYTHON
 from orchestrator.worktree.globs import matcher
+from orchestrator.worktree.trees import TreeStore
 from sandboxes.protocol import Provider
+from sandboxes.spec import Image
 
 CANDIDATES = 8
 """Patches of a Debian package that are tried before giving up."""
@@ -52,32 +60,45 @@ def draft(wanted: Wanted, benchmark: str, shop: Workshop) -> Draft:
     """
     shop.tell(f"fetching both states of {wanted.name}")
     clients = RoomClients(shop.provider)
-    if not isinstance(wanted, Patches):
-        return _drafted(wanted, origin.fetch(wanted, shop.home, shop.folder, clients), benchmark, shop)
+    python = interpreter.of_room(Image(), shop.provider, TreeStore(shop.home / "trees"))
+    resolver = Resolver(clients, python or HOST_PYTHON)
+    try:
+        if isinstance(wanted, Patches):
+            return _of_patches(wanted, benchmark, shop, clients, resolver)
+        if isinstance(wanted, Releases) and wanted.ecosystem == "pypi":
+            resolver.begin([itself_of(wanted)], alone=True)
+        pair = origin.fetch(wanted, shop.home, shop.folder, clients)
+        return _drafted(wanted, pair, benchmark, shop, resolver)
+    finally:
+        resolver.close()
+
+
+def _of_patches(
+    wanted: Patches, benchmark: str, shop: Workshop, clients: Clients, resolver: Resolver
+) -> Draft:
+    """With the first patch that makes a task; with those that were named, if any were."""
     package = quilt.fetch(wanted, shop.home, shop.folder, clients)
     failed = []
     for chosen in package.candidates[:CANDIDATES]:
         shop.tell(f"without {', '.join(chosen)}")
         try:
             named = replace(wanted, patches=chosen)
-            return _drafted(named, package.pair(named), benchmark, shop)
+            return _drafted(named, package.pair(named), benchmark, shop, resolver)
         except AuthoringError as error:
             failed.append(f"{', '.join(chosen)}: {error.problems[0].message}")
     said = " | ".join(failed) or "none of its patches changes source"
     raise AuthoringError(f"no task can be made of {wanted.package} {wanted.version}: {said}")
 
 
-def _drafted(wanted: Wanted, pair: Pair, benchmark: str, shop: Workshop) -> Draft:
+def _drafted(wanted: Wanted, pair: Pair, benchmark: str, shop: Workshop, resolver: Resolver) -> Draft:
     parts = split(pair.files, pair.changed, NATIVE if isinstance(wanted, Patches) else ())
     _refuse_hopeless(wanted, parts)
-    language = _language(pair, parts)
+    language = _language(pair, parts, resolver)
     shop.tell("resolving what the tests need")
     made = Draft(benchmark, task_id(wanted), wanted, pair.source, parts, language.first())
     if isinstance(wanted, Commits):
         _write_fix(pair, parts, shop.folder)
-    made, after = _running(made, language, shop)
-    shop.tell("running the tests on the faulty state")
-    before = proof.run(proof.rooms(shop.folder, shop.provider, shop.home), made.sketch, "before")
+    made, before, after = _running(made, language, shop)
     found = _turning(before, after, wanted)
     count = len(found.fail_to_pass)
     shop.tell(f"{count} turn{'s' * (count == 1)}, {len(found.pass_to_pass)} stay")
@@ -121,14 +142,14 @@ def task_id(wanted: Wanted) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{wanted.name}-{version}").strip("-._")
 
 
-def _language(pair: Pair, parts: Split) -> Language:
+def _language(pair: Pair, parts: Split, resolver: Resolver) -> Language:
     if any(path.endswith(".py") for path in parts.source):
-        return PythonProject(pair, parts)
+        return PythonProject(pair, parts, resolver)
     if any(path.endswith(".php") for path in parts.source):
         return PhpProject(pair, parts)
     if any(path.endswith((".c", ".h")) for path in parts.source):
         return UnityProject(pair, parts)
-    return NodeProject(pair, parts)
+    return NodeProject(pair, parts, resolver)
 
 
 def _refuse_hopeless(wanted: Wanted, parts: Split) -> None:
@@ -139,8 +160,8 @@ def _refuse_hopeless(wanted: Wanted, parts: Split) -> None:
         raise AuthoringError(f"this release of {wanted.name} brings no tests; {hint}")
 
 
-def _running(made: Draft, language: Language, shop: Workshop) -> tuple[Draft, Seen]:
-    """The first way to run the tests that gives a result on the mended state."""
+def _running(made: Draft, language: Language, shop: Workshop) -> tuple[Draft, Seen, Seen]:
+    """The first way to run the tests that gives a result on the mended state, and what both states gave."""
     sketch: Sketch | None = made.sketch
     seen = None
     for _ in range(TRIES):
@@ -148,12 +169,23 @@ def _running(made: Draft, language: Language, shop: Workshop) -> tuple[Draft, Se
             break
         made = write(replace(made, sketch=sketch), shop.folder)
         shop.tell(f"trying {sketch.command}, with {sum(map(len, sketch.dependencies.values()))} packages")
-        seen = proof.run(proof.rooms(shop.folder, shop.provider, shop.home), sketch, "after")
+        before, seen = _both(sketch, shop)
         if seen.good:
-            return made, seen
+            return made, before, seen
         sketch = language.mended(sketch, seen.output, seen.end)
     said = " | ".join((seen.output if seen else "").strip().splitlines()[-4:])
     raise AuthoringError(f"its tests do not run on the mended state: {said[:600]}")
+
+
+def _both(sketch: Sketch, shop: Workshop) -> tuple[Seen, Seen]:
+    """The faulty state and the mended one, side by side."""
+
+    def one(side: Literal["before", "after"]) -> Seen:
+        return proof.run(proof.rooms(shop.folder, shop.provider, shop.home), sketch, side)
+
+    with ThreadPoolExecutor(2) as pool:
+        before, after = pool.submit(one, "before"), pool.submit(one, "after")
+        return before.result(), after.result()
 
 
 def _turning(before: Seen, after: Seen, wanted: Wanted) -> Lists:

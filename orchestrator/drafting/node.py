@@ -22,8 +22,9 @@ HELPERS = frozenset({"fixtures", "helpers", "helper", "types"})
 class NodeProject:
     """One pair's tests."""
 
-    def __init__(self, pair: Pair, split: Split) -> None:
+    def __init__(self, pair: Pair, split: Split, resolver: pins.Resolver) -> None:
         self._pair = pair
+        self._resolver = resolver
         self._split = split
         try:
             self._manifest: dict[str, Any] = json.loads(pair.text("package.json"))
@@ -38,7 +39,7 @@ class NodeProject:
             wanted["tape"] = self._manifest.get("devDependencies", {}).get("tape", "*")
         wanted |= self._tests_need(files)
         start = "node --test" if runner == "node" else "tape"
-        return Sketch(f"{start} {shlex.join(files)}", {}, {"npm": pins.npm(wanted)})
+        return Sketch(f"{start} {shlex.join(files)}", {}, {"npm": self._resolver.npm(wanted)})
 
     def mended(self, sketch: Sketch, output: str, end: str) -> Sketch | None:
         """Fewer files when it took too long; else nothing is known to help."""

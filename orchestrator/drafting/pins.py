@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,36 @@ class Resolved:
     """name==version, sorted."""
     metadata: Mapping[str, Sequence[str]]
     """Canonical name -> its Requires-Dist lines."""
+
+
+class Resolver:
+    """Asks the registries for one draft; each question once, also when it was begun ahead of time."""
+
+    def __init__(self, clients: Clients = HOST, python: Interpreter = HOST_PYTHON) -> None:
+        self._clients = clients
+        self._python = python
+        self._asked: dict[tuple[object, ...], Future[Resolved]] = {}
+        self._pool = ThreadPoolExecutor(2)
+
+    def pip(self, wanted: Iterable[str], *, alone: bool = False) -> Resolved:
+        """See `pip`."""
+        return self.begin(wanted, alone=alone).result()
+
+    def npm(self, wanted: Mapping[str, str]) -> tuple[str, ...]:
+        """See `npm`."""
+        return npm(wanted, self._clients)
+
+    def begin(self, wanted: Iterable[str], *, alone: bool = False) -> Future[Resolved]:
+        """Ask pip beside everything else."""
+        words = tuple(sorted(set(wanted)))
+        if (words, alone) not in self._asked:
+            ask = partial(pip, words, alone=alone, clients=self._clients, python=self._python)
+            self._asked[words, alone] = self._pool.submit(ask)
+        return self._asked[words, alone]
+
+    def close(self) -> None:
+        """Wait for what was begun."""
+        self._pool.shutdown()
 
 
 def pip(

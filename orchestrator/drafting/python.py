@@ -25,14 +25,15 @@ WORKDIR = "/workspace"
 class PythonProject:
     """One pair's tests. Keeps what it has learnt of the packages that are needed."""
 
-    def __init__(self, pair: Pair, split: Split) -> None:
+    def __init__(self, pair: Pair, split: Split, resolver: pins.Resolver) -> None:
         self._pair = pair
+        self._resolver = resolver
         self._split = split
         self._texts = [pair.text(path) for path in split.tests if path.endswith(".py")]
         self._own = _own_modules(pair.files)
         self._extra: set[str] = set()
-        self._runner = "pytest"
-        self._older = ["pytest<9", "pytest<8", "pytest<7"]
+        self._runner = "pytest<9"
+        self._others = ["pytest", "pytest<8", "pytest<7"]
         self._declared: dict[str, str] = {}
         self._base: list[str] | None = None
 
@@ -42,8 +43,12 @@ class PythonProject:
         source = "src" if any(path.startswith("src/") for path in self._split.swap) else ""
         path = f"{WORKDIR}/{source}".rstrip("/")
         self._extra |= imports.plugins(self._texts)
-        runner = [] if plain else [self._runner]
-        return Sketch(command, {"PYTHONPATH": path}, {"pip": self._pins(runner)})
+        try:
+            found = self._pins([] if plain else [self._runner])
+        except AuthoringError:
+            self._runner = self._others.pop(0)  # it asks for a pytest of its own
+            found = self._pins([] if plain else [self._runner])
+        return Sketch(command, {"PYTHONPATH": path}, {"pip": found})
 
     def mended(self, sketch: Sketch, output: str, end: str) -> Sketch | None:
         if end == "limit_hit:time":
@@ -55,8 +60,8 @@ class PythonProject:
         if wanted - self._extra:
             self._extra |= wanted
             return replace(sketch, dependencies={"pip": self._pins([self._runner])})
-        if _TOO_NEW.search(output) and self._older:
-            self._runner = self._older.pop(0)
+        if _OTHER_PYTEST.search(output) and self._others:
+            self._runner = self._others.pop(0)
             return replace(sketch, dependencies={"pip": self._pins([self._runner])})
         for symptom, option in ((r"unrecognized arguments|error: argument", "-o addopts="), _BROKEN_FILES):
             if re.search(symptom, output) and option not in sketch.command:
@@ -71,16 +76,16 @@ class PythonProject:
         foreign |= {m for m in self._imported_by_source() if self._is_declared(m)}
         named = {imports.distribution(module) for module in foreign} | self._extra
         wanted = [*self._base, *runner, *(self._declared.get(canonicalize_name(n), n) for n in named)]
-        return pins.without(pins.pip(wanted).pins, self._pair.wanted.name) if wanted else ()
+        return pins.without(self._resolver.pip(wanted).pins, self._pair.wanted.name) if wanted else ()
 
     def _requirements(self) -> tuple[list[str], dict[str, str]]:
         """What the package itself requires, and all it declares, for its extras, too."""
         wanted = self._pair.wanted
         if isinstance(wanted, Releases):
-            itself = f"{wanted.package}=={wanted.fixed}"
+            itself = itself_of(wanted)
             try:
-                lines = pins.pip([itself], alone=True).metadata.get(canonicalize_name(wanted.package), ())
-                return [itself], pins.declared(lines)
+                found = self._resolver.pip([itself], alone=True).metadata
+                return [itself], pins.declared(found.get(canonicalize_name(wanted.package), ()))
             except AuthoringError:
                 pass  # no wheel of it: its own words are read instead
         written = _requirements(self._pair)
@@ -122,8 +127,15 @@ class PythonProject:
         return replace(sketch, command=command) if files and command != sketch.command else None
 
 
-_TOO_NEW = re.compile(r"PluginValidationError|PytestRemovedIn\d+Warning|is not supported anymore")
-"""What pytest says of test files that were written for an older one."""
+def itself_of(wanted: Releases) -> str:
+    """The mended release, as pip is asked for it."""
+    return f"{wanted.package}=={wanted.fixed}"
+
+
+_OTHER_PYTEST = re.compile(
+    r"PluginValidationError|PytestRemovedIn\d+Warning|is not supported anymore|requires pytest-\d"
+)
+"""What pytest says of test files that were written for another one."""
 _BROKEN_FILES = (r"Interrupted: \d+ error", "--continue-on-collection-errors")
 
 
