@@ -10,11 +10,13 @@ import logging
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from orchestrator.errors import AuthoringError
+from orchestrator.history.compare import Comparison, compare_all
 from orchestrator.history.index import Index, RunFilter, TrialFilter, run_folders, stamp_of
-from orchestrator.history.pairing import Subject
 from orchestrator.history.rows import Page, RunRow, TrialRow
 from orchestrator.history.trends import By, Trend, trend
 from orchestrator.viewer import figures
@@ -25,8 +27,13 @@ QUICK = 2000
 """Trials of a run whose figures are put together while its page is asked for."""
 KEPT = 24
 """Runs whose figures are kept."""
+NIGHTS = 30
+"""Runs of a trend."""
+PATIENCE = 5.0
+"""Seconds the first page may wait until all runs have been read."""
 EVERY = 1.0
 """Seconds between two looks at the folders."""
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -40,14 +47,23 @@ class Library:
         self._figures: OrderedDict[str, tuple[str, Figures]] = OrderedDict()
         self._places: dict[str, Places] = {}
         self._wanted: set[str] = set()
+        self._edition = 0
+        self._answers: OrderedDict[Hashable, tuple[int, Any]] = OrderedDict()
+        self._read_once = threading.Event()
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._follower = threading.Thread(target=self._follow, name="library", daemon=True)
 
     def start(self) -> None:
-        """Read what there is, then go on following in a thread."""
-        self._index.refresh()
+        """Begin to follow the folders in a thread. Returns when all was read once, or after `PATIENCE`: what
+        is not known by then appears later."""
         self._follower.start()
+        self._read_once.wait(PATIENCE)
+
+    @property
+    def ready(self) -> bool:
+        """Whether every run has been read once."""
+        return self._read_once.is_set()
 
     # What pages ask
 
@@ -61,12 +77,19 @@ class Library:
     def trials(self, run: RunRow, wanted: TrialFilter, offset: int, limit: int) -> Page[TrialRow]:
         return self._index.trials(run.run_id, wanted, offset=offset, limit=limit)
 
-    def trend(self, wanted: RunFilter, by: By, limit: int) -> Trend:
-        return trend(self._index, wanted, by, limit=limit)
+    def trend(self, benchmark: str, by: By) -> Trend:
+        """Of the newest runs of a benchmark."""
+        wanted = RunFilter(benchmark=benchmark or None)
+        return self._kept(("trend", benchmark, by), lambda: trend(self._index, wanted, by, limit=NIGHTS))
 
-    def subject(self, run: RunRow) -> Subject:
-        """A run to be compared. Raises AuthoringError when its folder is not here."""
-        return self._index.subject(run)
+    def compared(self, base: str, new: str, across: bool) -> tuple[Comparison, ...]:
+        """Two runs against each other. Raises AuthoringError when they are not there or unlike."""
+
+        def compared() -> tuple[Comparison, ...]:
+            first, second = (self._index.subject(self.run(word)) for word in (base, new))
+            return compare_all(first, [second], across=across)
+
+        return self._kept(("compared", base, new, across), compared)
 
     def figures(self, run: RunRow) -> Figures | None:
         """What was last read of the run, or None while that is still being done."""
@@ -110,8 +133,8 @@ class Library:
 
     def _follow(self) -> None:
         """What takes long is done less often: a run of 100,000 trials that grows is not read every second."""
-        pause = EVERY
-        before: dict[str, str] = {}
+        pause = 0.0
+        before: dict[str, str] | None = None
         while not self._closing.wait(pause):
             began = time.monotonic()
             try:
@@ -119,10 +142,28 @@ class Library:
                 if now != before:
                     self._index.refresh()
                     before = now
+                    self._edition += 1
+                self._read_once.set()
                 self._read_wanted()
             except Exception:
                 _log.warning("the runs could not be followed; trying again", exc_info=True)
             pause = max(EVERY, 4 * (time.monotonic() - began))
+
+    def _kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was made under `key` since the folders last changed, or made now."""
+        edition = self._edition
+        with self._lock:
+            held = self._answers.get(key)
+        if held is not None and held[0] == edition:
+            answer: T = held[1]
+            return answer
+        answer = make()
+        with self._lock:
+            self._answers[key] = (edition, answer)
+            self._answers.move_to_end(key)
+            while len(self._answers) > KEPT:
+                self._answers.popitem(last=False)
+        return answer
 
     def _want(self, run_id: str) -> None:
         with self._lock:

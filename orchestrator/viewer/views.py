@@ -13,7 +13,7 @@ from orchestrator.documents.record import TrialRecord
 from orchestrator.dossier import Artifacts
 from orchestrator.errors import AuthoringError
 from orchestrator.history import claims
-from orchestrator.history.compare import Comparison, compare_all
+from orchestrator.history.compare import Comparison
 from orchestrator.history.index import RunFilter, TrialFilter
 from orchestrator.history.rows import RunRow
 from orchestrator.history.trends import KINDS, Trend
@@ -27,7 +27,6 @@ from orchestrator.viewer.work import at_work, going_on
 Asked = Mapping[str, str]
 RUNS_SHOWN = 50
 TRIALS_SHOWN = 100
-NIGHTS = 30
 SERIES_SHOWN = 60
 
 
@@ -56,6 +55,7 @@ def runs(library: Library, asked: Asked) -> str:
         fields=fields,
         narrowed=any(fields.values()),
         root=str(library.root),
+        ready=library.ready,
         pager=_pager(page, found.total, RUNS_SHOWN, lambda n: "/" + query(**fields, page=n)),
     )
 
@@ -130,8 +130,7 @@ def compare(library: Library, asked: Asked) -> str:
     trouble = ""
     if base and new:
         try:
-            subjects = [library.subject(library.run(word)) for word in (base, new)]
-            found = compare_all(subjects[0], [subjects[1]], across=across)
+            found = library.compared(base, new, across)
         except AuthoringError as error:
             trouble = str(error)
     return render(
@@ -156,7 +155,7 @@ def trends(library: Library, asked: Asked) -> str:
     benchmark = asked.get("benchmark", "") or (names[0] if names else "")
     by = next((kind for kind in KINDS if kind == asked.get("by")), KINDS[0])
     q = asked.get("q", "").strip()
-    found = library.trend(RunFilter(benchmark=benchmark or None), by, NIGHTS)
+    found = library.trend(benchmark, by)
     series = [s for s in found.series if q.lower() in f"{s.name} {s.agent}".lower()]
     series.sort(key=lambda s: (-abs(s.change), s.name, s.agent))
     called = words.short_names(dict.fromkeys(s.agent for s in found.series))
