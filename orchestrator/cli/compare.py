@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from orchestrator.history.compare import Comparison
+    from orchestrator.history.statistics import Interval
 
 NAME = "compare"
 SUMMARY = "Compare runs: what was fixed and broken, and what can be claimed."
@@ -110,10 +111,11 @@ def _rates(one: Comparison, out: Console) -> None:
     rates, scores = one.rates, one.scores
     if rates is None or scores is None:
         return
-    for name, (base, new), interval, shown in (
-        ("pass rate", rates, one.rate_interval, percent),
-        ("mean score", scores, one.score_interval, score),
-    ):
+    lines: list[tuple[str, tuple[float, float], Interval | None, Callable[[float], str]]]
+    lines = [("pass rate", rates, one.rate_interval, percent)]
+    if any(question.measure == "scores" for question in one.questions):
+        lines.append(("mean score", scores, one.score_interval, score))
+    for name, (base, new), interval, shown in lines:
         low, high = (points(end) for end in (interval.low, interval.high)) if interval else ("", "")
         told = f"{points(new - base)} points ({low} to {high})"
         out.print(f"  {name:<11} {shown(base)} -> {shown(new)}, {told}", markup=False, soft_wrap=True)
@@ -156,7 +158,7 @@ def _moved(one: Comparison) -> list[str]:
             f"{'':<11} {rule.rule}: mended {rule.base:g} -> {rule.new:g}" for rule in move.rules[:LISTED]
         ]
     for name, spent in one.spent.items():
-        if spent is not None and spent.ratio is not None and spent.base > 0:
+        if spent is not None and spent.ratio is not None and (name != "seconds" or spent.base >= 1):
             typical = "" if spent.median_ratio is None else f", typically {spent.median_ratio:.2f} times"
             lines.append(f"{name:<11} {spent.base:.6g} -> {spent.new:.6g} ({spent.ratio:.2f} times{typical})")
     return lines
