@@ -19,7 +19,7 @@ class UnityProject:
         self._unity = next((path for path in pair.files if path.endswith("/unity.c")), "")
         changed = [path for path in split.changed_tests if path.endswith(".c")]
         every = [path for path in split.tests if path.endswith(".c")]
-        self._programs = [path for path in (*changed, *every) if self._is_program(path)]
+        self._programs = [path for path in dict.fromkeys((*changed, *every)) if self._is_program(path)]
         self._next = 0
 
     def first(self) -> Sketch:

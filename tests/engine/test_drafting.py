@@ -114,6 +114,9 @@ def test_releases_of_the_registries_become_tasks_in_a_minute_or_so(
 
         assert done.returncode == 0, done.stderr
         assert time.monotonic() - began < 120  # 60 on a machine that does nothing else
+    (task,) = load_benchmark(tmp_path / "here" / "cjson-task").tasks
+    assert task.expected["fail_to_pass"] == ["misc_tests.c::cjson_parse_big_numbers_should_not_report_error"]
+    assert len(task.expected["pass_to_pass"]) == 25
     (task,) = load_benchmark(tmp_path / "here" / "bleach-task").tasks
     assert "tests/test_linkify.py::test_link_with_qs_with_array" in task.expected["fail_to_pass"]
     assert len(task.expected["fail_to_pass"]) == 4

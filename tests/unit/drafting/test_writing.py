@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.drafting import draft as drafting
@@ -37,6 +37,7 @@ def drafted(**found: Lists) -> Draft:
     return Draft("b", "a-1.1", parse("pypi:a==1.1..1.0"), SOURCE, parts, sketch, **found)
 
 
+@settings(deadline=None)
 @given(IDS, IDS)
 def test_any_test_id_reads_back_as_it_was(turning: list[str], staying: list[str]) -> None:
     staying = [test for test in staying if test not in turning]
