@@ -93,9 +93,12 @@ class Notebook:
 
     def keep(self, name: str, data: bytes) -> None:
         """Write an artifact (`name` is ours: no slashes from outside) and remember where it lies."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / name
-        path.write_bytes(data)
+        try:
+            path.write_bytes(data)
+        except FileNotFoundError:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
         self.artifacts[name] = path.relative_to(self.run_folder).as_posix()
 
     def keep_materials(self, digest: str, facts: Callable[[], Mapping[str, str]]) -> None:

@@ -205,9 +205,7 @@ class Store(RunFolder):
         """
         base = self.path / "trials" / trial
         try:
-            base.mkdir(parents=True, exist_ok=True)
-            used = [int(entry.name) for entry in base.iterdir() if entry.name.isdecimal()]
-            number = max([after, *used]) + 1
+            number = max(after, _highest(base)) + 1
             folder = base / str(number)
             folder.mkdir()
         except OSError as error:
@@ -231,6 +229,17 @@ class Store(RunFolder):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _highest(base: Path) -> int:
+    """The highest number among the folders of `base`, which is made when missing; 0 when there is none."""
+    try:
+        base.mkdir()
+    except FileNotFoundError:
+        base.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        return max((int(entry.name) for entry in base.iterdir() if entry.name.isdecimal()), default=0)
+    return 0
 
 
 def _read_header(path: Path) -> RunHeader:
