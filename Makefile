@@ -47,6 +47,7 @@ bench: $(VENV)/.developing ## measure the cost over bare containers, the start-u
 	@.ci/with-engines $(BIN)/python bench/startup.py
 	@$(BIN)/python bench/fake_trials.py
 	@$(BIN)/python bench/rubrics.py
+	@$(BIN)/python bench/nights.py --months 20
 	@.ci/with-engines $(BIN)/python bench/floor.py
 
 .PHONY: fuzz
