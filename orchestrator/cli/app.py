@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import Annotated
 
 import typer
 
 from orchestrator.cli import COMMANDS, EPILOG, GROUPS
+
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def build(asked: str = "") -> typer.Typer:
@@ -20,7 +23,7 @@ def build(asked: str = "") -> typer.Typer:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         add_completion=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings=HELP,
     )
     app.callback()(proctor)
     alone = asked in COMMANDS or asked in GROUPS
@@ -29,7 +32,18 @@ def build(asked: str = "") -> typer.Typer:
         app.command(module.NAME, short_help=module.SUMMARY)(module.command)
     for name in (n for n in GROUPS if not alone or n == asked):
         module = import_module(f"orchestrator.cli.{name}")
-        app.add_typer(module.group(), name=module.NAME, short_help=module.SUMMARY)
+        app.add_typer(_group(module), name=module.NAME, short_help=module.SUMMARY)
+    return app
+
+
+def _group(package: ModuleType) -> typer.Typer:
+    """The sub-commands of a package that has NAME, SUMMARY and COMMANDS, each a module of it."""
+    app = typer.Typer(
+        help=package.SUMMARY, no_args_is_help=True, rich_markup_mode=None, context_settings=HELP
+    )
+    for name in package.COMMANDS:
+        module = import_module(f"{package.__name__}.{name}")
+        app.command(module.NAME, short_help=module.SUMMARY)(module.command)
     return app
 
 

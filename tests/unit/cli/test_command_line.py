@@ -153,7 +153,9 @@ def test_a_check_answers_in_the_agreed_shape(rubric: Path, capsys: pytest.Captur
     code, verdict = checked(rubric, b"Hello there", capsys)
 
     assert code == 0
-    assert list(verdict) == ["rubric", "score", "passed", "reason", "outcomes", "skipped", "warnings"]
+    assert list(verdict) == [
+        *("rubric", "score", "passed", "reason", "outcomes", "skipped", "warnings", "route", "executors")
+    ]
     assert (verdict["rubric"], verdict["score"], verdict["passed"]) == ("rubric/polite@1.0", 1.0, True)
     assert [list(o) for o in verdict["outcomes"]] == [["id", "kind", "score", "passed", "reason"]]
     assert [(s["id"], s["kind"]) for s in verdict["skipped"]] == [("tests", "command")]

@@ -13,13 +13,17 @@ from orchestrator.errors import AuthoringError
 from orchestrator.plugins import CORE, Group, Plugin, Registry
 from orchestrator.schemas import RubricSchema, core
 
-DISTRIBUTION = Path(__file__).parents[2] / "data/grading/plugin"
+DATA = Path(__file__).parents[2] / "data"
+DISTRIBUTION = DATA / "grading/plugin"
+"""As installed: the example's entry point, and one that claims a name of the core's."""
+MODULE = DATA / "plugins/proctor-word-count"
 
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Registry:
     """What `Registry.load` finds when the example distribution is installed, checks of text alone."""
     monkeypatch.syspath_prepend(str(DISTRIBUTION))
+    monkeypatch.syspath_prepend(str(MODULE))
     found = Registry.load()
     kept = [
         p
@@ -111,8 +115,8 @@ def test_executors_are_built_once() -> None:
         ("one two  three\n", {"min": 2, "max": 5}, True, "3 words"),
         ("", {}, True, "0 words"),
         ("a b", {"min": 2, "max": 2}, True, "2 words"),
-        ("one", {"min": 2}, False, "1 words are fewer than 2"),
-        ("one two three", {"max": 2}, False, "3 words are more than 2"),
+        ("one", {"min": 2}, False, "1 words, fewer than 2"),
+        ("one two three", {"max": 2}, False, "3 words, more than 2"),
         ("ein\u2003zwei\u00a0drei", {"min": 3, "max": 3}, True, "3 words"),
         ("a", {"min": -1}, False, "no range"),
         ("a", {"min": 3, "max": 2}, False, "no range"),
