@@ -24,6 +24,7 @@ def command(
     if_due: Annotated[
         bool, typer.Option("--if-due", help="Only when the night that was due last has not been done.")
     ] = False,
+    telemetry: options.Telemetry = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> int:
@@ -55,7 +56,9 @@ def command(
             if not quiet:
                 say(f"nothing is due: the night of {max(done)} is done")
             return EXIT_OK
-    night = run_night(config, executor(config, quiet=quiet), lambda: datetime.now().astimezone())
+    night = run_night(
+        config, executor(config, quiet=quiet, telemetry=telemetry), lambda: datetime.now().astimezone()
+    )
     if night is None:
         say("interrupted; the same command goes on with this night")
         return EXIT_INTERRUPTED
@@ -63,7 +66,7 @@ def command(
     return night.exit_code
 
 
-def executor(config: Nightly, *, quiet: bool = False) -> Execute:
+def executor(config: Nightly, *, quiet: bool = False, telemetry: bool = False) -> Execute:
     """Runs carried out as `proctor run` does it."""
     from pathlib import Path
 
@@ -90,6 +93,7 @@ def executor(config: Nightly, *, quiet: bool = False) -> Execute:
             resume=(order.out / HEADER).is_file(),
             config=config.folder / about.config if about.config else None,
             quiet=quiet,
+            telemetry=telemetry,
             argv=tuple(sys.argv),
             tags=order.tags,
             apart=order.apart,
