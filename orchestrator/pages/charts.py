@@ -228,7 +228,7 @@ def trend(points: Sequence[Mapping[str, Any]], agents: Sequence[str], runs: int)
     return _svg(
         {
             "data": {"values": [dict(point) for point in points]},
-            "width": {"step": max(24, min(110, 900 // runs))},
+            "width": 760,
             "height": 220,
             "mark": {"type": "line", "strokeWidth": 2, "point": {"size": 44}},
             "encoding": {"x": where, "y": rate, "color": colour},

@@ -55,7 +55,7 @@ def document(dossier: Dossier) -> bytes:
         script=Markup(script),
         style_hash=Markup(csp_hash(style)),
         script_hash=Markup(csp_hash(script)),
-        data=_inline({"agents": list(facts.agents), "each": EACH, "places": places}),
+        data=_inline({"agents": list(facts.agents), "each": EACH, "total": len(trials), "places": places}),
         blocks=[("rows", _packed(list(_rows(facts, trials, names)))), *_parts(dossier, records)],
     )
     return whole.encode("utf-8", "replace")

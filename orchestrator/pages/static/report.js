@@ -35,6 +35,10 @@
   }
 
   async function list(asked) {
+    if (!rows && !asked.q && !asked.status && !asked.agent && asked.page === 1) {
+      pager(asked, Math.ceil(facts.total / PAGE)); // the first page stands in the file already
+      return;
+    }
     rows = rows || (await unpack("rows"));
     const words = asked.q.toLowerCase();
     const found = rows.filter((row) =>
