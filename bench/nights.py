@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from orchestrator.documents.nightly import Confirm, Finding, Night
 from orchestrator.history.facts import TrialFacts
-from orchestrator.history.nightly.judgement import Rerun, judge, turned
+from orchestrator.history.nightly.judgement import Judged, Rerun, judge
 from orchestrator.history.pairing import Side, Subject
 from orchestrator.history.statistics import mcnemar
 
@@ -108,25 +108,30 @@ def _month(world: World, base: Subject, rates: Rates, nights: int, level: float)
     earlier: list[Night] = []
     for _ in range(nights - 1):
         new = world.night(rates)
-        pair = [(Side(base, AGENT), Side(new, AGENT))]
-        suspected = False
-        for name, confirm in CONFIRMS.items():
-            (judged,) = judge(
-                pair,
+
+        def judged(name: str, new: Subject = new) -> Judged:
+            (one,) = judge(
+                [(Side(base, AGENT), Side(new, AGENT))],
                 level=level,
-                confirm=confirm,
+                confirm=CONFIRMS[name],
                 earlier=earlier,
                 again=lambda side, tasks: world.again(rates, tasks, 3),
             )
-            suspected = judged.suspected
-            found[name].append(judged.confirmed)
-            if name == "at once":
-                first = judged.comparison
-        worse, better = first.discordant
-        found["by pairs"].append(worse > better and mcnemar(worse, better) <= level)
-        assert not suspected or turned(first)
-        earlier.append(_recorded(suspected))
+            return one
+
+        one = judged("3 re-runs")
+        found["3 re-runs"].append(one.confirmed)
+        found["at once"].append(one.suspected)
+        found["2 of 3 nights"].append(one.suspected and judged("2 of 3 nights").confirmed)
+        found["by pairs"].append(_naive(base, new, level))
+        earlier.append(_recorded(one.suspected))
     return found
+
+
+def _naive(base: Subject, new: Subject, level: float) -> bool:
+    pairs = [(b.passed, n.passed) for b, n in zip(base.trials, new.trials, strict=True)]
+    worse, better = sum(b > n for b, n in pairs), sum(n > b for b, n in pairs)
+    return worse > better and mcnemar(worse, better) <= level
 
 
 def _recorded(suspected: bool) -> Night:

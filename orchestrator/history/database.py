@@ -46,6 +46,13 @@ def opened(root: Path, environment: Mapping[str, str] = os.environ) -> Engine:
         return _prepared(_sqlite(file))
 
 
+def said(error: DBAPIError) -> str:
+    """The database's own words, in a line; where it is ours and broken, what to do."""
+    words = next(iter(str(error.orig).strip().splitlines()), "no answer")
+    damaged = "malformed" in words or "not a database" in words
+    return f"{words}; delete {FILE} in the folder of runs, it is made again" if damaged else words
+
+
 def _url(address: str) -> URL:
     try:
         url = make_url(address)
@@ -72,8 +79,7 @@ def _server(url: URL) -> Engine:
         return _prepared(engine)
     except DBAPIError as error:
         engine.dispose()
-        said = next(iter(str(error.orig).strip().splitlines()), "no answer")
-        raise InfrastructureError(f"the database at {shown} cannot be used: {said}") from None
+        raise InfrastructureError(f"the database at {shown} cannot be used: {said(error)}") from None
 
 
 def _sqlite(file: Path | None) -> Engine:

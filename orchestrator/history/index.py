@@ -11,17 +11,18 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection, Select, delete, func, insert, or_, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from orchestrator.errors import AuthoringError, Problem
+from orchestrator.errors import AuthoringError, InfrastructureError, Problem
 from orchestrator.history import facts
-from orchestrator.history.database import opened
+from orchestrator.history.database import opened, said
 from orchestrator.history.facts import RunFacts, read_run
 from orchestrator.history.pairing import Subject
 from orchestrator.history.rows import Page, RunRow, TrialRow, of_run, of_trials, run_row, trial_row
@@ -108,14 +109,14 @@ class Index:
                 read += self._take(folder, stamp, problems.append)
         gone = [path for path in known if path not in here and not (Path(path) / HEADER).is_file()]
         if gone:
-            with self._engine.begin() as connection:
+            with self._database() as connection:
                 self._forget(connection, gone)
         return Refreshed(read, len(gone), tuple(problems))
 
     def rebuild(self) -> Refreshed:
         """Forget everything of this machine, and read it all again: `root` and what was imported."""
         known = self._stamps()
-        with self._engine.begin() as connection:
+        with self._database() as connection:
             self._forget(connection, list(known))
         elsewhere = [Path(path) for path in known if not Path(path).is_relative_to(self.root)]
         found = self.refresh()
@@ -138,7 +139,7 @@ class Index:
         """The newest first."""
         query = _of_runs(select(RUNS), wanted)
         order = (RUNS.c.started.desc(), RUNS.c.run_id.desc())
-        with self._engine.connect() as connection:
+        with self._database() as connection:
             total = connection.execute(_of_runs(select(func.count()).select_from(RUNS), wanted)).scalar_one()
             rows = connection.execute(query.order_by(*order).offset(offset).limit(limit)).all()
             tags = self._tags(connection, [row.run_id for row in rows])
@@ -155,14 +156,14 @@ class Index:
         """Of one run, in the order of its plan; or of all runs, the newest run first."""
         count = _of_trials(select(func.count()).select_from(TRIALS), run_id, wanted)
         query = _of_trials(select(TRIALS), run_id, wanted).order_by(TRIALS.c.run_id.desc(), TRIALS.c.number)
-        with self._engine.connect() as connection:
+        with self._database() as connection:
             total = connection.execute(count).scalar_one()
             rows = connection.execute(query.offset(offset).limit(limit)).all()
         return Page(tuple(trial_row(row) for row in rows), total, offset)
 
     def every_trial(self, run_ids: Sequence[str]) -> Iterator[TrialRow]:
         """All trials of some runs, run by run in the order given, each in the order of its plan."""
-        with self._engine.connect() as connection:
+        with self._database() as connection:
             for run_id in run_ids:
                 query = select(TRIALS).where(TRIALS.c.run_id == run_id).order_by(TRIALS.c.number)
                 for row in connection.execute(query):
@@ -171,7 +172,7 @@ class Index:
     def find(self, word: str) -> RunRow:
         """The run that a word means: an id or how it begins, a tag (its newest run), LATEST (the newest of
         all), or a folder that is known. Raises AuthoringError naming what was looked for."""
-        with self._engine.connect() as connection:
+        with self._database() as connection:
             found = connection.execute(_meaning(word)).all()
             ids = {row.run_id for row in found}
             exact = [row for row in found if row.run_id == word] or found
@@ -234,10 +235,22 @@ class Index:
 
     # Beneath
 
+    @contextmanager
+    def _database(self) -> Iterator[Connection]:
+        """One transaction. Raises InfrastructureError for a database that is gone, full, locked or damaged;
+        IntegrityError for what another proctor wrote at the same moment."""
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except IntegrityError:
+            raise
+        except DBAPIError as error:
+            raise InfrastructureError(f"the index of runs cannot be used: {said(error)}") from None
+
     def _stamps(self) -> dict[str, str]:
         """Of the runs of this machine, by folder."""
         query = select(RUNS.c.folder, RUNS.c.stamp).where(RUNS.c.host == self.host)
-        with self._engine.connect() as connection:
+        with self._database() as connection:
             return {row.folder: row.stamp for row in connection.execute(query)}
 
     def _take(self, folder: Path, stamp: str, report: Report) -> int:
@@ -249,7 +262,7 @@ class Index:
                 report(problem)
             return 0
         try:
-            with self._engine.begin() as connection:
+            with self._database() as connection:
                 return self._write(connection, run, stamp, report)
         except IntegrityError:  # another proctor took it in at the same moment
             return 0

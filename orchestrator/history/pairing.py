@@ -223,6 +223,8 @@ def obstacles(base: Side, new: Side, tasks: Sequence[TaskPair]) -> tuple[str, ..
 def doubts(base: Side, new: Side, tasks: Sequence[TaskPair]) -> tuple[str, ...]:
     """What a reader of the difference should know although it forbids nothing."""
     found = []
+    if (base.subject.run_id, base.agent) == (new.subject.run_id, new.agent):
+        found.append("both are the same run")
     versions = sorted({(b.rubric, n.rubric) for p in tasks for b, n in p.pairs if b.rubric != n.rubric})
     found += [f"{old} became {later}" for old, later in versions]
     if base.subject.benchmark_version != new.subject.benchmark_version:

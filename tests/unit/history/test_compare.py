@@ -110,6 +110,12 @@ def test_a_minor_version_is_compared_and_named() -> None:
     assert compare(base, new).warnings == ("rubric/r@1.0 became rubric/r@1.1",)
 
 
+def test_a_run_against_itself_is_told() -> None:
+    one = subject("base", {"t": "p"})
+
+    assert compare(one, one).warnings == ("both are the same run",)
+
+
 def test_runs_without_a_task_in_common_are_the_authors_to_mend() -> None:
     with pytest.raises(AuthoringError, match="no task in common"):
         pair({"a": "p"}, {"b": "p"})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -257,3 +259,47 @@ def test_a_server_that_does_not_answer_is_the_machines_and_tells_no_password(roo
     assert "127.0.0.1:1/proctor cannot be used" in str(caught.value)
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_breaks_while_it_is_used_is_the_machines_and_says_what_to_do(
+    root: Path, make_run: MakeRun
+) -> None:
+    make_run("a", {f"t{n}": "p" for n in range(200)})
+    Index.current(root, {}).close()
+    content = bytearray((root / FILE).read_bytes())
+    half = len(content) // 8192 * 4096
+    content[half:] = bytes(len(content) - half)
+    (root / FILE).write_bytes(content)
+
+    with (
+        pytest.raises(InfrastructureError, match=r"delete \.index\.sqlite") as caught,
+        Index(root, {}) as index,
+    ):
+        index.refresh()
+        index.trials()
+
+    assert "\n" not in str(caught.value)
+
+
+def test_following_that_is_killed_again_and_again_leaves_an_index_that_is_right(
+    root: Path, make_run: MakeRun
+) -> None:
+    for number in range(4):
+        make_run(str(number), {f"t{n}": "pf" for n in range(50)})
+    script = (
+        "import sys; from pathlib import Path; from orchestrator.history.index import Index\n"
+        "index = Index(Path(sys.argv[1]), {}); print('open', flush=True)\n"
+        "while True: index.rebuild(); print('read', flush=True)\n"
+    )
+    for lines in (1, 2):
+        child = subprocess.Popen([sys.executable, "-c", script, str(root)], stdout=subprocess.PIPE)
+        assert child.stdout is not None
+        for _ in range(lines):
+            child.stdout.readline()
+        child.kill()
+        child.communicate()
+
+    with Index.current(root, {}) as index:
+        assert index.runs().total == 4
+        assert index.trials().total == 4 * 100
+        assert index.trials("id-3", TrialFilter(status="failed")).total == 50
