@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -112,12 +113,27 @@ def wrong_value(rule: str, limit: Any, value: Any, schema: Mapping[str, Any]) ->
         found = ", ".join(map(shorten, value)) or "nothing"
         return f"must hold {say}, but {found} is there", f"keep {say}"
     if say and rule in ("pattern", "anyOf", "oneOf"):
-        return f"{seen} is not {say}", f"write {say}"
+        better = _mended(value, str(limit)) if rule == "pattern" else ""
+        return f"{seen} is not {say}", f"write {better or say}"
     if rule == "enum":
         return f"{seen} is not one of {', '.join(map(str, limit))}", did_you_mean(str(value), map(str, limit))
     if rule == "const":
         return f"must be {json.dumps(limit)}, but {seen} is there", f"write {json.dumps(limit)}"
     return _bounds(rule, limit, seen, schema)
+
+
+def _mended(value: Any, pattern: str) -> str:
+    """An id, ref or version as the author most likely meant it, when that satisfies the pattern; else nothing.
+
+    >>> _mended("My Rubric", "^[a-z][a-z0-9_]*$"), _mended("a@1.0", "^rubric/"), _mended("../x", "^[^.]+$")
+    ('my_rubric', '"rubric/a@1.0"', '')
+    """
+    if not isinstance(value, str) or len(value) > 60:
+        return ""
+    name = re.sub(r"[^a-z0-9_]+", "_", value.lower()).strip("_")
+    tries = {"^[a-z]": name, "^rubric/": f"rubric/{value}", "^[0-9]+": f"{value}.0"}
+    meant = next((text for begin, text in tries.items() if pattern.startswith(begin)), "")
+    return (meant if meant == name else f'"{meant}"') if meant and re.search(pattern, meant) else ""
 
 
 def _bounds(rule: str, limit: Any, seen: str, schema: Mapping[str, Any]) -> tuple[str, str]:

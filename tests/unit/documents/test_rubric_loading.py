@@ -92,6 +92,15 @@ def test_other_versions_are_refused(version: str) -> None:
     assert "version" in refused(PLAIN.replace('"1.0"', f'"{version}"'))
 
 
+def test_an_id_a_version_and_a_ref_that_are_nearly_right_are_mended_in_the_hint() -> None:
+    text = 'id: My Fix\nversion: "1"\nchecks: [{kind: composite, rubric_ref: "a@1.0"}]\nscoring: {combine: min}\n'
+
+    message = refused(text)
+
+    for hint in ("write my_fix", 'write "1.0"', 'write "rubric/a@1.0"'):
+        assert hint in message
+
+
 def test_json_is_read_with_lines_and_double_keys_are_refused_with_both_places() -> None:
     text = '{"id": "plain", "version": "1.0",\n "checks": [],\n "scoring": {"combine": "min",\n'
     text += '  "threshold": 0.9,\n  "threshold": 0}}'
