@@ -26,6 +26,7 @@ from sandboxes.docker.volumefiles import VolumeFiles
 from sandboxes.errors import Evicted, LimitUnenforceable, SandboxError
 from sandboxes.home import home
 from sandboxes.protocol import Capabilities, Reaped
+from sandboxes.seccomp import call_filter
 from sandboxes.spec import Image, Layer, Owner, RoomSpec
 
 MAKER = "proctor.maker"
@@ -132,7 +133,8 @@ class DockerProvider:
         counting: Counting = (
             RoomGroup(group, spec.limits) if grouped else LooseCounters(self._engine.on_this_machine)
         )
-        frame = Frame(with_our_init(base) if local else base, spec, labels, cgroup_parent=group)
+        inside = with_our_init(base) if local else base
+        frame = Frame(inside, spec, labels, cgroup_parent=group, seccomp=call_filter(self._engine.info))
         lost = partial(self._images.forget, spec.image)
         room = DockerRoom(room_id, name, self._engine, frame, files, counting, unenforced, lost)
         stack.pop_all()

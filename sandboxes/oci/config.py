@@ -10,7 +10,7 @@ from typing import Any
 
 from sandboxes.cgroups import counts_swap
 from sandboxes.images.identity import HOSTNAME
-from sandboxes.oci.seccomp import profile
+from sandboxes.seccomp import profile
 from sandboxes.spec import DEFAULT_PATH, MIB, ROOM_HOME, ROOM_UID, Command, Limits, RoomSpec
 
 SHM_SIZE = 64 * MIB

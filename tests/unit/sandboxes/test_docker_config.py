@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import pytest
+
 from sandboxes.docker.config import Base, Frame, container, environment
+from sandboxes.seccomp import call_filter
 from sandboxes.spec import MIB, Command, Limits, RoomSpec
 
 TRUE = Command("true")
@@ -78,3 +82,27 @@ def test_the_nearer_environment_wins() -> None:
 def test_standard_input_is_open_only_when_there_is_some() -> None:
     assert made()["OpenStdin"] is False
     assert made(Command("cat", stdin=b"x"))["OpenStdin"] is True
+
+
+def test_an_engine_that_can_take_it_gets_our_filter_of_system_calls() -> None:
+    info = {"ServerVersion": "20.10.24+dfsg1", "SecurityOptions": ["name=seccomp,profile=default"]}
+
+    filtered = container(Frame(Base("sha256:1"), RoomSpec(), {}, seccomp=call_filter(info)), Command("x"), ())
+
+    no_new, given = filtered["HostConfig"]["SecurityOpt"]
+    rules = json.loads(given.removeprefix("seccomp="))["syscalls"]
+    assert no_new == "no-new-privileges"
+    assert any("io_uring_setup" in rule["names"] for rule in rules)
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {},
+        {"ServerVersion": "20.10.9", "SecurityOptions": ["name=seccomp"]},
+        {"ServerVersion": "25.0.1", "SecurityOptions": ["name=apparmor"]},
+        {"ServerVersion": "25.0.1", "SecurityOptions": ["name=seccomp"], "BuildahVersion": "1.33"},
+    ],
+)
+def test_an_engine_that_cannot_take_it_keeps_its_own(info: dict[str, object]) -> None:
+    assert call_filter(info) == ""

@@ -9,7 +9,10 @@ Tracing one's own processes stays allowed: debuggers and coverage tools of test 
 from __future__ import annotations
 
 import errno
+import json
 import platform
+import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -41,6 +44,21 @@ _ARCHITECTURES = {
     "aarch64": ("SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"),
     "riscv64": ("SCMP_ARCH_RISCV64",),
 }
+
+
+def call_filter(info: Mapping[str, Any]) -> str:
+    """The profile as JSON for an engine that describes itself by `info`; empty where it cannot take one: no
+    seccomp there, Podman (which wants a file of its own), or an engine that knows no errno of our choosing,
+    without which no program of a newer libc starts a thread."""
+    version = tuple(int(part) for part in re.findall(r"\d+", str(info.get("ServerVersion", "")))[:3])
+    filters = any("name=seccomp" in str(option) for option in info.get("SecurityOptions") or ())
+    if "BuildahVersion" in info or not filters or version < _KNOWS_ERRNO:
+        return ""
+    return json.dumps(profile(str(info.get("Architecture", ""))))
+
+
+_KNOWS_ERRNO = (20, 10, 10)
+"""The first Docker Engine that takes `errnoRet`."""
 
 
 @cache
