@@ -123,7 +123,7 @@ def wrong_value(rule: str, limit: Any, value: Any, schema: Mapping[str, Any]) ->
 
 
 def _mended(value: Any, pattern: str) -> str:
-    """An id, ref or version as the author most likely meant it, when that satisfies the pattern; else nothing.
+    """An id, ref or version as the author probably meant it, when that satisfies the pattern; else nothing.
 
     >>> _mended("My Rubric", "^[a-z][a-z0-9_]*$"), _mended("a@1.0", "^rubric/"), _mended("../x", "^[^.]+$")
     ('my_rubric', '"rubric/a@1.0"', '')

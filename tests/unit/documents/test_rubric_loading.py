@@ -93,7 +93,8 @@ def test_other_versions_are_refused(version: str) -> None:
 
 
 def test_an_id_a_version_and_a_ref_that_are_nearly_right_are_mended_in_the_hint() -> None:
-    text = 'id: My Fix\nversion: "1"\nchecks: [{kind: composite, rubric_ref: "a@1.0"}]\nscoring: {combine: min}\n'
+    checks = 'checks: [{kind: composite, rubric_ref: "a@1.0"}]'
+    text = f'id: My Fix\nversion: "1"\n{checks}\nscoring: {{combine: min}}\n'
 
     message = refused(text)
 
