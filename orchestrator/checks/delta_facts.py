@@ -87,7 +87,7 @@ def sentence(tool: str, compared: Comparison, minimum: float) -> str:
 def _clauses(tool: str, compared: Comparison, minimum: float) -> Iterable[str]:
     before, after = compared.before, compared.after
     yield (
-        f"{tool}: {plain(before.value)} {after.unit} before, {plain(after.value)} after, "
+        f"{tool}: {_counted(before.value, after.unit)} before, {plain(after.value)} after, "
         f"delta {compared.delta:+.10g} (at least {plain(minimum)})"
     )
     if compared.findings is not None:
@@ -97,7 +97,15 @@ def _clauses(tool: str, compared: Comparison, minimum: float) -> Iterable[str]:
         yield f"{plain(compared.gone)} counted back for files that are not analysed any more"
     if compared.suppressed:
         counted = f"{plain(compared.hidden)} counted back" if compared.hidden else "not counted back"
-        yield f"{len(compared.suppressed)} new suppressions, {counted}"
+        yield f"{_counted(len(compared.suppressed), 'new suppressions')}, {counted}"
+
+
+def _counted(value: float, unit: str) -> str:
+    """
+    >>> _counted(1.0, "findings")
+    '1 finding'
+    """
+    return f"{plain(value)} {unit.removesuffix('s') if value == 1 else unit}"
 
 
 def plain(value: float) -> str:

@@ -17,7 +17,7 @@ from orchestrator.checks.delta_facts import by, matched, plain, sentence
 
 State = Literal["introduced", "fixed", "suppressed", "gone", "unchanged"]
 ROWS = 100
-"""Findings of one kind in a Markdown table."""
+"""Findings of one kind in a Markdown table, and in the lines for a terminal."""
 BY_SOURCE = "rule, path (renames followed), source line without white space, occurrence"
 BY_MESSAGE = "rule, path, message, occurrence (saved reports hold no source lines)"
 _LEVELS = {"error": "error", "warning": "warning", "note": "note", "info": "note", "none": "none"}
@@ -252,11 +252,13 @@ def lines(gate: Gate) -> Iterable[str]:
     """A few lines for a terminal: the verdict, what is new, what the guards say."""
     compared = gate.ruling.compared
     yield f"{'passed' if gate.passed else 'failed'}: {_reason(gate)}"
-    for state, finding, _ in fates(compared) if compared else ():
-        if state in ("introduced", "suppressed"):
-            mark = "+" if state == "introduced" else "~"
-            place = f"{printable(finding.path)}:{finding.line}"
-            yield f"  {mark} {place} {finding.rule}: {printable(finding.message)}"
+    told = [row for row in fates(compared) if row[0] in ("introduced", "suppressed")] if compared else []
+    for state, finding, _ in told[:ROWS]:
+        mark = "+" if state == "introduced" else "~"
+        place = f"{printable(finding.path)}:{finding.line}"
+        yield f"  {mark} {place} {finding.rule}: {printable(finding.message)}"
+    if len(told) > ROWS:
+        yield f"  ... and {len(told) - ROWS} more; --json has them all"
     for guard in gate.ruling.guards:
         if guard.state not in ("passed", "failed"):
             yield f"  {guard.name} {guard.state}: {guard.says}"

@@ -119,7 +119,7 @@ def _outcome(check: Check, ask: Ask, ruling: Ruling) -> CheckOutcome:
 def _names(check: Check, name: str, known: tuple[str, ...]) -> frozenset[str]:
     value = option(check, name, ())
     if not isinstance(value, list | tuple) or not all(isinstance(v, str) and v in known for v in value):
-        raise OptionError(f"metadata.{name} is {value!r}; it may list {' and '.join(known)}")
+        raise OptionError(f"metadata.{name} is {value!r}; it may list {', '.join(known)}")
     return frozenset(value)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from orchestrator.cli.sides import State
 
 if TYPE_CHECKING:
     from orchestrator.checks.delta_forms import Gate
@@ -83,47 +85,6 @@ def _report(tool: str, file: str, root: str) -> Any:
 
 # Two states -------------------------------------------------------------------------------------------------
 
-State = Callable[["TreeStore"], str]
-"""Puts a state into the store; its tree."""
-
-
-def side(given: str, repo: str | None) -> State:
-    from orchestrator.errors import AuthoringError
-
-    if repo is None and Path(given).is_dir():
-        return lambda store: _folder(Path(given), store)
-    url, at, ref = (repo, "@", given) if repo is not None else given.rpartition("@")
-    if not at or not url or not ref:
-        raise AuthoringError(f"{given} is no folder, no file and no REPOSITORY@REF")
-    return lambda store: _commit(str(url), ref, store)
-
-
-def _folder(folder: Path, store: TreeStore) -> str:
-    from orchestrator.errors import AuthoringError
-    from orchestrator.tasks.hostfiles import folder_entries
-    from orchestrator.worktree.trees import BadName
-
-    try:
-        return store.add(folder_entries(folder))
-    except BadName as bad:
-        raise AuthoringError(f"{folder} holds a name that cannot be kept: {bad}") from None
-
-
-def _commit(url: str, ref: str, store: TreeStore) -> str:
-    from orchestrator.documents.benchmark import Benchmark, GitSource, Task
-    from orchestrator.errors import AuthoringError
-    from orchestrator.inputs import commit
-    from orchestrator.tasks import sources
-    from orchestrator.tasks.place import Place
-
-    nowhere = Benchmark(id=NAME, version="0", tasks=(), root=Path.cwd())
-    # What a ref such as HEAD~3 means, only its own repository can tell.
-    source = GitSource(kind="git", url=url, ref=commit(Path(url), ref))
-    try:
-        return sources.fetch(source, store, Path(), Place(nowhere, Task(id=NAME))).tree
-    except AuthoringError as error:
-        raise AuthoringError(f"{url}@{ref}: {error.problems[0].message}") from None
-
 
 def place_of(
     tool: str, image: str | None, debian: str | None, profile: str | None, config: Path | None
@@ -151,6 +112,11 @@ def place_of(
     return (Image("debian", "bookworm", PHP) if tool in PHP_TOOLS else Image("host")), limits
 
 
+def check_of(tool: str, minimum: float, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The check that the command line asks for."""
+    return {"kind": "score_delta", "id": NAME, "tool": tool, "min_delta": minimum, "metadata": metadata}
+
+
 def measured(
     check: Mapping[str, Any],
     sides: tuple[State, State],
@@ -161,14 +127,14 @@ def measured(
     *,
     renames: bool,
 ) -> Gate:
-    """Both runs in rooms. Raises AuthoringError, TaskInvalid (BEFORE cannot be measured) and SandboxError."""
+    """Both runs in rooms. Raises AuthoringError (BEFORE cannot be measured, too) and SandboxError."""
     from datetime import UTC, datetime
 
     from orchestrator.analyzers import OptionError
     from orchestrator.checks.contest import Contest
     from orchestrator.checks.delta_forms import Gate
     from orchestrator.checks.score_delta import ScoreDeltaExecutor
-    from orchestrator.errors import AuthoringError
+    from orchestrator.errors import AuthoringError, TaskInvalid
     from orchestrator.evidence import RoomJudge
     from orchestrator.plugins import Instances
     from orchestrator.worktree.trees import TreeStore
@@ -198,7 +164,17 @@ def measured(
             ruling = Contest(check, judge, ask, lambda: datetime.now(UTC)).ruling()
     except OptionError as mistake:
         raise AuthoringError(str(mistake)) from None
+    except TaskInvalid as invalid:
+        raise AuthoringError(f"BEFORE cannot be measured: {_plainly(str(invalid))}") from None
     return Gate(ruling, ask.minimum, ask.mode)
+
+
+def _plainly(reason: str) -> str:
+    """The first line of it, and how to come by the tool where it is missing."""
+    first = reason.strip().splitlines()[0]
+    if "does not say its version" not in first:
+        return first
+    return f"{first}. Say where it is to be had: --pip, --npm, --debian, --image or --profile"
 
 
 def _registry(config: Path | None) -> Registry:

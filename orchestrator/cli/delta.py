@@ -17,80 +17,98 @@ NAME = "delta"
 SUMMARY = "Compare what an analyser says of two states of a code base."
 
 
+Before = Annotated[
+    str,
+    typer.Argument(
+        metavar="BEFORE", help="A folder, REPOSITORY@REF, a ref of this repository, or a saved report."
+    ),
+]
+After = Annotated[str, typer.Argument(metavar="AFTER", help="The same, later.")]
+Tool = Annotated[
+    str, typer.Option("--tool", metavar="TOOL", help="phpcs, phpstan, ruff, ... or one of proctor.yaml.")
+]
+Standard = Annotated[
+    str | None,
+    typer.Option("--standard", metavar="NAME", help="phpcs: the coding standard; PSR12 by default."),
+]
+Target = Annotated[
+    list[str] | None,
+    typer.Option("--target", metavar="PATH", help="Only this part of it; may be repeated."),
+]
+Option = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="An option of the tool, as in a check's metadata."),
+]
+MinDelta = Annotated[
+    float, typer.Option("--min-delta", metavar="N", help="Least improvement; 0 means no worse.")
+]
+NoNew = Annotated[bool, typer.Option("--no-new", help="No finding may be new, whatever was mended.")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option("--allow", metavar="GUARD", help="Loosen: parse, code_lines, deletions, suppressions."),
+]
+Forbid = Annotated[
+    list[str] | None, typer.Option("--forbid", metavar="GUARD", help="Fail on any: suppressions, config.")
+]
+NoRenames = Annotated[bool, typer.Option("--no-renames", help="Do not look for renamed files.")]
+Repo = Annotated[
+    str | None,
+    typer.Option("--repo", metavar="DIR|URL", help="The repository of which BEFORE and AFTER are refs."),
+]
+BeforeRoot = Annotated[
+    str, typer.Option("--before-root", metavar="DIR", help="Saved reports: folder their paths lie below.")
+]
+AfterRoot = Annotated[str, typer.Option("--after-root", metavar="DIR", help="The same for AFTER.")]
+Rename = Annotated[
+    list[str] | None,
+    typer.Option("--rename", metavar="OLD=NEW", help="Saved reports: a file that was renamed."),
+]
+ImageRef = Annotated[str | None, typer.Option("--image", metavar="REF", help="An image that holds the tool.")]
+Debian = Annotated[
+    str | None,
+    typer.Option("--debian", metavar="PACKAGES", help="Debian packages that hold the tool, with commas."),
+]
+Pip = Annotated[
+    list[str] | None,
+    typer.Option("--pip", metavar="NAME==VERSION", help="The tool from PyPI; may be repeated."),
+]
+Npm = Annotated[
+    list[str] | None,
+    typer.Option("--npm", metavar="NAME@VERSION", help="The tool from npm; may be repeated."),
+]
+Profile = Annotated[
+    str | None, typer.Option("--profile", metavar="NAME", help="A sandbox profile of --config.")
+]
+Sarif = Annotated[bool, typer.Option("--sarif", help="SARIF 2.1.0 on stdout.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")]
+
+
 def command(
-    before: Annotated[
-        str,
-        typer.Argument(
-            metavar="BEFORE", help="A folder, REPOSITORY@REF (or, with --repo, a ref), or a saved report."
-        ),
-    ],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="The same kind of thing, later.")],
-    tool: Annotated[
-        str, typer.Option("--tool", metavar="TOOL", help="phpcs, phpstan, ruff, ... or one of proctor.yaml.")
-    ],
-    standard: Annotated[
-        str | None,
-        typer.Option("--standard", metavar="NAME", help="phpcs: the coding standard; PSR12 by default."),
-    ] = None,
-    target: Annotated[
-        list[str] | None,
-        typer.Option("--target", metavar="PATH", help="Only this part of it; may be repeated."),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option", metavar="NAME=VALUE", help="An option of the tool, as in a check's metadata."
-        ),
-    ] = None,
-    min_delta: Annotated[
-        float, typer.Option("--min-delta", metavar="N", help="Least improvement; 0 means no worse.")
-    ] = 0.0,
-    no_new: Annotated[
-        bool, typer.Option("--no-new", help="No finding may be new, whatever was mended.")
-    ] = False,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option("--allow", metavar="GUARD", help="Loosen: parse, code_lines, deletions, suppressions."),
-    ] = None,
-    forbid: Annotated[
-        list[str] | None, typer.Option("--forbid", metavar="GUARD", help="Fail on any: suppressions, config.")
-    ] = None,
-    no_renames: Annotated[bool, typer.Option("--no-renames", help="Do not look for renamed files.")] = False,
-    repo: Annotated[
-        str | None,
-        typer.Option("--repo", metavar="DIR|URL", help="The repository of which BEFORE and AFTER are refs."),
-    ] = None,
-    before_root: Annotated[
-        str, typer.Option("--before-root", metavar="DIR", help="Saved reports: folder their paths lie below.")
-    ] = "",
-    after_root: Annotated[str, typer.Option("--after-root", metavar="DIR", help="The same for AFTER.")] = "",
-    rename: Annotated[
-        list[str] | None,
-        typer.Option("--rename", metavar="OLD=NEW", help="Saved reports: a file that was renamed."),
-    ] = None,
-    image: Annotated[
-        str | None, typer.Option("--image", metavar="REF", help="An image that holds the tool.")
-    ] = None,
-    debian: Annotated[
-        str | None,
-        typer.Option("--debian", metavar="PACKAGES", help="Debian packages that hold the tool, with commas."),
-    ] = None,
-    pip: Annotated[
-        list[str] | None,
-        typer.Option("--pip", metavar="NAME==VERSION", help="The tool from PyPI; may be repeated."),
-    ] = None,
-    npm: Annotated[
-        list[str] | None,
-        typer.Option("--npm", metavar="NAME@VERSION", help="The tool from npm; may be repeated."),
-    ] = None,
-    profile: Annotated[
-        str | None, typer.Option("--profile", metavar="NAME", help="A sandbox profile of --config.")
-    ] = None,
+    before: Before,
+    after: After,
+    tool: Tool,
+    standard: Standard = None,
+    target: Target = None,
+    option: Option = None,
+    min_delta: MinDelta = 0.0,
+    no_new: NoNew = False,
+    allow: Allow = None,
+    forbid: Forbid = None,
+    no_renames: NoRenames = False,
+    repo: Repo = None,
+    before_root: BeforeRoot = "",
+    after_root: AfterRoot = "",
+    rename: Rename = None,
+    image: ImageRef = None,
+    debian: Debian = None,
+    pip: Pip = None,
+    npm: Npm = None,
+    profile: Profile = None,
     config: options.Config = None,
     sandbox: options.Sandbox = None,
     as_json: options.Json = False,
-    sarif: Annotated[bool, typer.Option("--sarif", help="SARIF 2.1.0 on stdout.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
+    sarif: Sarif = False,
+    markdown: Markdown = False,
 ) -> int:
     """Run one analyser on two states in fresh sandboxes, the same way, and match what it finds.
 
@@ -101,29 +119,27 @@ def command(
     \b
     Examples:
       proctor delta old/ new/ --tool phpcs
-      proctor delta .@main .@HEAD --tool phpcs --standard PSR2 --target src --markdown
+      proctor delta main HEAD --tool phpcs --standard PSR2 --target src --markdown
+      proctor delta $(git merge-base origin/main HEAD) . --tool phpcs --no-new
       proctor delta old.json new.json --tool phpstan --json
       proctor delta old/ new/ --tool ruff --pip ruff==0.6.9 --no-new
     """
     from orchestrator.cli import comparing
+    from orchestrator.cli.sides import side
+    from orchestrator.errors import AuthoringError
 
-    wish: dict[str, Any] = {"standard": standard, "target": target, "mode": "no_new" if no_new else None}
-    wish |= {"allow": allow or None, "forbid": forbid or None}
-    metadata = {name: value for name, value in wish.items() if value is not None} | _pairs(option or [])
-    if Path(before).is_file() or Path(after).is_file():
+    if as_json + sarif + markdown > 1:
+        raise AuthoringError("give only one of --json, --sarif and --markdown")
+    mode = "no_new" if no_new else "net"
+    if _is_report(before) or _is_report(after):
         reports = ((before, before_root), (after, after_root))
-        gate = comparing.saved(tool, *reports, min_delta, "no_new" if no_new else "net", _pairs(rename or []))
+        gate = comparing.saved(tool, *reports, min_delta, mode, _pairs(rename or []))
     else:
-        check = {
-            "kind": "score_delta",
-            "id": NAME,
-            "tool": tool,
-            "min_delta": min_delta,
-            "metadata": metadata,
-        }
+        wish: dict[str, Any] = {"standard": standard, "target": target, "allow": allow, "forbid": forbid}
+        metadata = {name: value for name, value in wish.items() if value} | {"mode": mode}
         gate = comparing.measured(
-            check,
-            (comparing.side(before, repo), comparing.side(after, repo)),
+            comparing.check_of(tool, min_delta, metadata | _pairs(option or [])),
+            (side(before, repo), side(after, repo)),
             comparing.place_of(tool, image, debian, profile, config),
             sandbox,
             {"pip": pip or [], "npm": npm or []},
@@ -132,6 +148,10 @@ def command(
         )
     _print(gate, as_json=as_json, sarif=sarif, markdown=markdown)
     return 0 if gate.passed else 1
+
+
+def _is_report(given: str) -> bool:
+    return Path(given).is_file()
 
 
 def _pairs(given: Sequence[str]) -> dict[str, Any]:

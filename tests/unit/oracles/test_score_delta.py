@@ -155,7 +155,7 @@ def test_delta_is_improvement_and_the_score_follows_it(
 def test_the_reason_holds_both_values_and_the_delta(run: Callable[..., Any]) -> None:
     reason = run(number(), **states("1", "4")).reason
 
-    assert reason == "number: 1 points before, 4 after, delta +3 (at least 1)"
+    assert reason == "number: 1 point before, 4 after, delta +3 (at least 1)"
 
 
 @pytest.mark.parametrize(
@@ -445,7 +445,7 @@ def test_suppressions_a_tool_ignores_are_named_only(run: Callable[..., Any]) -> 
     outcome = run(phpcs(2), script=phpcs_script, before=before, after=after)
 
     assert outcome.passed
-    assert "1 new suppressions, not counted back" in outcome.reason
+    assert "1 new suppression, not counted back" in outcome.reason
 
 
 def with_ruleset(room: FakeRoom, command: Command) -> Any:
