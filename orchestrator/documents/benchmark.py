@@ -33,6 +33,7 @@ class DebianRecipe(_Document):
 
     suite: str = "bookworm"
     packages: tuple[str, ...] = ()
+    """By name, or pinned as name=version. What was installed is kept with the records."""
 
 
 class PathSource(_Document):
@@ -72,7 +73,8 @@ class ReleasePairSource(_Document):
     broken one; the gold patch is computed from the pair (C-6)."""
 
     kind: Literal["release_pair"]
-    ecosystem: Literal["pypi", "npm"]
+    ecosystem: Literal["pypi", "npm", "debian"]
+    """debian: binary packages, from whichever suite has the version."""
     package: str
     fixed: str
     broken: str

@@ -72,10 +72,16 @@ def _build(suite: str, packages: tuple[str, ...], place: Path) -> None:
         argv = ["mmdebstrap", *options, *lean, suite, str(folder / "rootfs"), str(sources)]
         done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
-            last = "; ".join(done.stderr.strip().splitlines()[-3:])
-            raise ImageUnavailable(f"the debian recipe {suite} could not be built: {last}")
+            raise ImageUnavailable(f"the debian recipe {suite} could not be built: {_reason(done.stderr)}")
         _finish(folder, recipe=f"{suite} {names}")
         folder.rename(place)
+
+
+def _reason(words: str) -> str:
+    """What apt says of packages that are not there, else the builder's last words."""
+    lines = words.strip().splitlines()
+    absent = [line.removeprefix("E: ") for line in lines if re.search(r"was not found|Unable to locate", line)]
+    return "; ".join(dict.fromkeys(absent) if absent else lines[-3:])
 
 
 def _finish(folder: Path, recipe: str) -> None:

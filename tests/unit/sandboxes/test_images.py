@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes.errors import ImageUnavailable
+from sandboxes.images import debian
 from sandboxes.images.debian import debian_image, sources_for
 from sandboxes.images.host import host_image
 from sandboxes.images.identity import contents, identity
@@ -126,3 +127,26 @@ def test_a_machine_without_a_merged_usr_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ImageUnavailable):
         host_image(tmp_path)
+
+
+def test_a_recipe_that_cannot_be_built_names_the_package_that_is_not_there() -> None:
+    words = "W: x\nE: Version '0.0-1' for 'busybox' was not found\nE: setup failed: E: apt-get failed\nE: failed\n"
+
+    assert debian._reason(words) == "Version '0.0-1' for 'busybox' was not found"
+    assert debian._reason("a\nb\nc\nd\n") == "b; c; d"
+
+
+def test_what_a_recipe_installed_is_read_from_what_was_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path))
+    status = tmp_path / "images" / debian._name("bookworm", ("a", "b=2")) / "rootfs/var/lib/dpkg/status"
+    status.parent.mkdir(parents=True)
+    status.write_text(
+        "Package: a\nStatus: install ok installed\nVersion: 1:1.0-1\n\n"
+        "Package: gone\nStatus: deinstall ok config-files\nVersion: 9\n\n"
+        "Package: b\nStatus: install ok installed\nVersion: 2\n"
+    )
+
+    assert debian.installed("bookworm", ("b=2", "a")) == {"a": "1:1.0-1", "b": "2"}
+    assert debian.installed("bookworm") == {}
