@@ -80,7 +80,9 @@ def _build(suite: str, packages: tuple[str, ...], place: Path) -> None:
 def _reason(words: str) -> str:
     """What apt says of packages that are not there, else the builder's last words."""
     lines = words.strip().splitlines()
-    absent = [line.removeprefix("E: ") for line in lines if re.search(r"was not found|Unable to locate", line)]
+    absent = [
+        line.removeprefix("E: ") for line in lines if re.search(r"was not found|Unable to locate", line)
+    ]
     return "; ".join(dict.fromkeys(absent) if absent else lines[-3:])
 
 

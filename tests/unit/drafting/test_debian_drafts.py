@@ -26,7 +26,9 @@ from orchestrator.tasks.place import Place
 from orchestrator.worktree.trees import TreeStore
 
 Tree = Callable[[Mapping[str, str]], str]
-UNITY = '#include "unity/src/unity.h"\n#include "../m.c"\nint main(void) { UNITY_BEGIN(); return UNITY_END(); }\n'
+UNITY = (
+    '#include "unity/src/unity.h"\n#include "../m.c"\nint main(void) { UNITY_BEGIN(); return UNITY_END(); }\n'
+)
 FILES = {
     "m.c": "int one(void) { return 1; }\n",
     "README": "mended\n",
@@ -48,7 +50,9 @@ def quilt(store: TreeStore, tree: Tree, tmp_path: Path) -> Callable[..., Quilt]:
 
     def make(named: tuple[str, ...] = (), **series: str) -> Quilt:
         place = Place(Benchmark(id="d", version="1.0", tasks=(), root=tmp_path), Task(id="d"))
-        source = DebianSource(kind="debian", package="pp", version="1-1", sha256={"pp_1.orig.tar.xz": "0" * 64})
+        source = DebianSource(
+            kind="debian", package="pp", version="1-1", sha256={"pp_1.orig.tar.xz": "0" * 64}
+        )
         held = {name: text.encode() for name, text in series.items()}
         package = Package(tree(FILES), held, "Build-Depends: php-xml\n")
         return Quilt(Patches("p", "1-1", named), source, package, store, place)
@@ -113,7 +117,8 @@ def test_a_c_package_without_unity_says_what_is_known(
 
 
 PHP = {
-    "composer.json": '{"autoload": {"psr-4": {"A\\\\": "src/"}}, "autoload-dev": {"psr-4": {"A\\\\T\\\\": ["tests"]}}}',
+    "composer.json": '{"autoload": {"psr-4": {"A\\\\": "src/"}}, '
+    '"autoload-dev": {"psr-4": {"A\\\\T\\\\": ["tests"]}}}',
     "src/B.php": "<?php",
     "tests/BTest.php": "<?php",
 }

@@ -130,7 +130,7 @@ def test_a_machine_without_a_merged_usr_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_recipe_that_cannot_be_built_names_the_package_that_is_not_there() -> None:
-    words = "W: x\nE: Version '0.0-1' for 'busybox' was not found\nE: setup failed: E: apt-get failed\nE: failed\n"
+    words = "W: x\nE: Version '0.0-1' for 'busybox' was not found\nE: setup failed: E: apt failed\nE: no\n"
 
     assert debian._reason(words) == "Version '0.0-1' for 'busybox' was not found"
     assert debian._reason("a\nb\nc\nd\n") == "b; c; d"
