@@ -35,6 +35,10 @@ test-fast: $(VENV)/.developing ## unit and flow tests only: no engine needed
 test-real: $(VENV)/.developing ## real projects from the package registries, on every engine
 	@.ci/with-engines $(BIN)/python -m pytest -m network
 
+.PHONY: attacks
+attacks: $(VENV)/.developing ## cheats that must fail and odd honest work that must pass, on both engines
+	@.ci/with-engines $(BIN)/python -m tests.attacks
+
 .PHONY: check
 check: $(VENV)/.developing ## lint, format, types and import contract, without tests
 	@$(BIN)/ruff check $(CODE)

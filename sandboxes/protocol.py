@@ -127,7 +127,8 @@ class Sandbox(Protocol):
 
     def export(self, target: str) -> Iterator[Entry]:
         """Every file, link and empty folder below `target`, in byte order. Sockets, devices and pipes are
-        left out. Holds at most one file in memory."""
+        left out. Holds at most one file in memory. Raises ValueError for what cannot be taken out: a file
+        larger than any change may be, a path longer than any may be."""
         ...
 
     def evict(self) -> None:

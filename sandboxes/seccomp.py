@@ -46,15 +46,18 @@ _ARCHITECTURES = {
 }
 
 
-def call_filter(info: Mapping[str, Any]) -> str:
+def call_filter(info: Mapping[str, Any], *, tracing: bool = True) -> str:
     """The profile as JSON for an engine that describes itself by `info`; empty where it cannot take one: no
     seccomp there, Podman (which wants a file of its own), or an engine that knows no errno of our choosing,
-    without which no program of a newer libc starts a thread."""
+    without which no program of a newer libc starts a thread. Without `tracing`, no process may trace another:
+    where the room's init is of the same user, who traces it decides what it exits with."""
     version = tuple(int(part) for part in re.findall(r"\d+", str(info.get("ServerVersion", "")))[:3])
     filters = any("name=seccomp" in str(option) for option in info.get("SecurityOptions") or ())
     if "BuildahVersion" in info or not filters or version < _KNOWS_ERRNO:
         return ""
-    return json.dumps(profile(str(info.get("Architecture", ""))))
+    made = profile(str(info.get("Architecture", "")))
+    rules = made["syscalls"] if tracing else [*made["syscalls"], _refuse(["ptrace", "process_vm_readv"])]
+    return json.dumps({**made, "syscalls": rules})
 
 
 _KNOWS_ERRNO = (20, 10, 10)

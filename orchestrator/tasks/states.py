@@ -21,9 +21,11 @@ from orchestrator.tasks.memo import Memo
 from orchestrator.tasks.place import Place
 from orchestrator.worktree.change import Change
 from orchestrator.worktree.gitfolder import VERSION, git_folder
+from orchestrator.worktree.globs import matcher
+from orchestrator.worktree.manifests import merged, steered
 from orchestrator.worktree.patches import show
 from orchestrator.worktree.protected import protection
-from orchestrator.worktree.trees import TreeStore
+from orchestrator.worktree.trees import LINK, Put, TreeStore
 from sandboxes.spec import Entry, Layer
 
 
@@ -82,7 +84,13 @@ class TaskState:
     def protects(self) -> Callable[[bytes], bool]:
         """Which paths a change cannot decide."""
         ours = [d.path for d in self.store.differences(self.base_tree, self.judge_tree)]
-        return protection(self.task.protected, self.task.unprotected, ours)
+        top = {path.partition(b"/")[0] for path in self.store.nodes(self.judge_tree)}
+        return protection(self.task.protected, self.task.unprotected, ours, top)
+
+    @cached_property
+    def opens(self) -> Callable[[bytes], bool]:
+        """Which paths the task lets a change decide as a whole."""
+        return matcher(self.task.unprotected)
 
     def _agent_entries(self) -> Iterator[Entry]:
         yield from self.store.entries(self.base_tree)
@@ -115,9 +123,32 @@ def graded(state: TaskState, change: Change) -> Graded:
     if change.empty:
         return Graded(store, state.judge_tree, state.judge_tree, ())
     applied = store.apply(state.base_tree, change.patch)
-    touched = (d.path for d in store.differences(state.base_tree, applied) if state.protects(d.path))
+    touched = {d.path for d in store.differences(state.base_tree, applied) if state.protects(d.path)}
     tree = store.overlay(applied, state.judge_tree, state.protects)
-    return Graded(store, state.judge_tree, tree, tuple(show(path) for path in touched))
+    mended = put_back_keys(store, state.judge_tree, tree, state.opens)
+    if mended:
+        touched |= mended.keys()
+        tree = store.edit(tree, list(mended.values()))
+    return Graded(store, state.judge_tree, tree, tuple(show(path) for path in sorted(touched)))
+
+
+def put_back_keys(
+    store: TreeStore, ours: str, tree: str, opened: Callable[[bytes], bool]
+) -> dict[bytes, Entry | Put]:
+    """What makes of each manifest in `tree` one whose steering parts are as in `ours`, by path."""
+    found: dict[bytes, Entry | Put] = {}
+    for d in store.differences(ours, tree):
+        if d.new is None or steered(d.path) is None or opened(d.path):
+            continue
+        regular = d.new.mode != LINK and (d.old is None or d.old.mode != LINK)
+        old = store.file(ours, d.path)
+        new = store.file(tree, d.path) if regular else None
+        made = old if new is None else merged(d.path, old, new)
+        if made is None or not regular:
+            found[d.path] = Put(d.path, d.old)
+        elif made != new:
+            found[d.path] = Entry(d.path, d.new.mode, made)
+    return found
 
 
 def prepare(
@@ -164,9 +195,10 @@ def warnings(state: TaskState) -> tuple[str, ...]:
     if state.fixed_tree is None:
         return ()
     touched = (d.path for d in state.store.differences(state.base_tree, state.fixed_tree))
+    mended = put_back_keys(state.store, state.base_tree, state.fixed_tree, state.opens)
     return tuple(
         f"task {state.task.id}: its fix touches {show(path)}, which is protected and is put back before "
         "grading; list it under unprotected if the fix needs it"
         for path in touched
-        if state.protects(path)
+        if state.protects(path) or path in mended
     )

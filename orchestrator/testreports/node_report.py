@@ -58,7 +58,8 @@ def _step(command: str, env: Mapping[str, str], token: str, runner: str, options
 
 def _options(command: str) -> str:
     """Our reporter, and a destination for the command's own: node wants one for each reporter or none."""
-    ours = f"--test-reporter={JUDGE_FOLDER}/proctor_node.mjs --test-reporter-destination=/dev/null"
+    ours = f"--require={JUDGE_FOLDER}/proctor_fixed.cjs"
+    ours += f" --test-reporter={JUDGE_FOLDER}/proctor_node.mjs --test-reporter-destination=/dev/null"
     reporters = len(re.findall(r"--test-reporter(?=[=\s])", command))
     destinations = command.count("--test-reporter-destination")
     if not reporters:

@@ -69,10 +69,19 @@ class Change:
         Raises PatchError "refused" (a name or size that no change may have) and SandboxError.
         """
         try:
-            tree = snapshot(store, base, sandbox.export(workdir))
+            tree = snapshot(store, base, _fit(sandbox.export(workdir)))
         except BadName as bad:
             raise PatchError("refused", str(bad)) from bad
         return cls.read(store.diff(base, tree))
+
+
+def _fit(entries: Iterator[Entry]) -> Iterator[Entry]:
+    """What a room gives out; what nobody could take (a terabyte that is all hole, a path without end) is the
+    change's own fault."""
+    try:
+        yield from entries
+    except ValueError as unfit:
+        raise PatchError("refused", str(unfit)) from unfit
 
 
 def snapshot(store: TreeStore, base: str, entries: Iterator[Entry]) -> str:

@@ -134,7 +134,8 @@ class DockerProvider:
             RoomGroup(group, spec.limits) if grouped else LooseCounters(self._engine.on_this_machine)
         )
         inside = with_our_init(base) if local else base
-        frame = Frame(inside, spec, labels, cgroup_parent=group, seccomp=call_filter(self._engine.info))
+        filtered = call_filter(self._engine.info, tracing=spec.user != "root")
+        frame = Frame(inside, spec, labels, cgroup_parent=group, seccomp=filtered)
         lost = partial(self._images.forget, spec.image)
         room = DockerRoom(room_id, name, self._engine, frame, files, counting, unenforced, lost)
         stack.pop_all()

@@ -8,6 +8,7 @@ PYTEST_DONT_REWRITE: it is imported before pytest is, and pytest would warn that
 
 # mypy: ignore-errors
 
+import proctor_equal
 import proctor_report
 import proctor_watch
 
@@ -24,6 +25,16 @@ def arm():
     """Take path and nonce out of the environment; the first session of this process reports."""
     global _asked
     _asked = proctor_report.take("PYTEST")
+    _first["files"] = proctor_watch.test_files()
+
+
+_first = {}
+"""What was there before the project's own code: its test files, then the runner."""
+
+
+def pytest_load_initial_conftests(early_config):
+    """Before the project's first conftest, which may load the code under test: all of pytest is there."""
+    _first.setdefault("watch", proctor_watch.Watch(files=_first.get("files")))
 
 
 def pytest_configure(config):
@@ -82,7 +93,8 @@ def _recorder(pytest):
             self._open = {}
             self._collected = []
             self._session = None
-            self._look = proctor_report.looking(section, proctor_watch.Watch())
+            self._look = proctor_report.looking(section, _first.pop("watch", None) or proctor_watch.Watch())
+            proctor_equal.watch_asserts(proctor_equal.asking(section.write))
 
         def pytest_sessionstart(self, session):
             self._session = session
@@ -130,7 +142,7 @@ def _recorder(pytest):
         def pytest_unconfigure(self, config):
             for nodeid in list(self._open):
                 self._section.test(nodeid, self._open.pop(nodeid))
-            self._look()
+            self._look(whole=True)
             for name in dict.fromkeys(_hooks(config.pluginmanager)):
                 self._section.write("hook", what=name)
             status = getattr(self._session, "exitstatus", None)

@@ -60,10 +60,10 @@ def _claimed(path):
 def looking(section, watch):
     """A function that writes down what changed since it was last called. It holds on to the methods it needs:
     who replaces them in their class is told, and silences nobody."""
-    write, changes = section.write, watch.changes
+    write, changes, file_changes = section.write, watch.changes, watch.file_changes
 
-    def look():
-        for name in changes():
+    def look(whole=False):
+        for name in (*changes(), *(file_changes() if whole else ())):
             write("changed", what=name)
 
     return look

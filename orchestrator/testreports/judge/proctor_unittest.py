@@ -11,9 +11,11 @@ import platform
 import unittest
 from unittest import result as results
 
+import proctor_equal
 import proctor_report
 import proctor_watch
 
+__unittest = True  # its frames are no part of a failure's traceback
 _METHODS = {
     "addSuccess": ("call", "passed", None),
     "addFailure": ("call", "failed", None),
@@ -30,7 +32,8 @@ def watch():
     if path and nonce:
         recorder = _Recorder(proctor_report.Section(path, nonce, "unittest " + platform.python_version()))
         recorder.install()
-        recorder.look = proctor_report.looking(recorder.section, proctor_watch.Watch())
+        watch = proctor_watch.Watch(files=proctor_watch.test_files())
+        recorder.look = proctor_report.looking(recorder.section, watch)
 
 
 class _Recorder:
@@ -47,6 +50,7 @@ class _Recorder:
         self._after(cls, "startTest", self._start)
         self._after(cls, "stopTest", self._stop)
         self._after(cls, "addSubTest", self._subtest)
+        self._ask_about_equals()
         original = unittest.TextTestRunner.run
 
         @functools.wraps(original)
@@ -56,6 +60,10 @@ class _Recorder:
             return self._outermost(original, runner, test)
 
         unittest.TextTestRunner.run = run
+
+    def _ask_about_equals(self):
+        _equal.extend((unittest.TestCase.assertEqual, proctor_equal.asking(self.section.write)))
+        unittest.TestCase.assertEqual = functools.wraps(_equal[0])(_assert_equal)
 
     def _outermost(self, original, runner, test):
         collected = [case.id() for case in _cases(test) if not case.id().startswith("unittest.loader.")]
@@ -67,7 +75,7 @@ class _Recorder:
 
         runner._makeResult = making
         result = original(runner, test)
-        self.look()
+        self.look(whole=True)
         failed = not result.wasSuccessful()
         self.section.end(collected, 1 if failed else 0)
         return result
@@ -105,6 +113,16 @@ class _Recorder:
         phases = self._open.pop(test.id(), None)
         if phases is not None:
             self.section.test(test.id(), phases or [["setup", "passed", None]])
+
+
+_equal = []
+"""unittest's own assertEqual, and whom to tell."""
+
+
+def _assert_equal(self, first, second, msg=None):
+    original, compared = _equal
+    original(self, first, second, msg)
+    compared(first, second)
 
 
 def _cases(test):

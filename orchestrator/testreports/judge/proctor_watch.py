@@ -4,13 +4,16 @@ What the runner's modules and classes held when the recorder took up its post is
 what they hold later: after each test and at the end. A function counts as changed, too, when its code or its
 defaults were exchanged. The reader of the report asks whether the same was seen without the change.
 
-What this cannot notice: objects that claim to be equal to everything, what is put back before a test ends,
-attributes of single instances, and code that goes for the recorder's own memory.
+The files of the tests are compared as well, by what the kernel knows of them: code under test may rewrite on
+disk what the runner has not loaded yet.
+
+What this cannot notice: what is put back before a test ends, attributes of single instances, and code that
+goes for the recorder's own memory. Objects that equal everything are `proctor_equal`'s.
 """
 
 # Runs under the candidate's own Python, down to 3.6.
 # mypy: ignore-errors
-# ruff: noqa: PTH120
+# ruff: noqa: PTH100, PTH118, PTH120
 
 import builtins
 import os
@@ -41,10 +44,13 @@ _MOST = 20
 
 
 class Watch:
-    """The runner as it was; `changes()` says what is different now, each thing once."""
+    """The runner as it was; `changes()` says what is different now, each thing once. `files` are what
+    `test_files` found when nobody else's code had run."""
 
-    def __init__(self, names=NAMES):
+    def __init__(self, names=NAMES, files=None):
         self._told = set()
+        self._files = files or {}
+        self._tracing = (sys.gettrace(), sys.getprofile())
         self._modules = {name: sys.modules[name] for name in names if name in sys.modules}
         self._spaces = []
         for name, module in self._modules.items():
@@ -60,9 +66,49 @@ class Watch:
                 found.extend(key for space in spaces for key in space.foreign())
         for space in self._spaces:
             found.extend(space.changes())
+        if (sys.gettrace(), sys.getprofile()) != self._tracing:
+            found.append("sys.settrace")
         new = [name for name in found if name not in self._told][: _MOST - len(self._told)]
         self._told.update(new)
         return new
+
+    def file_changes(self):
+        """Test files that are no longer those that were there when the run began. Nobody in a room can set
+        the time of change that the kernel keeps."""
+        gone = [path for path, mark in self._files.items() if _stamp(path) != mark]
+        new = ["file " + os.path.relpath(path) for path in gone]
+        new = [name for name in new if name not in self._told][: _MOST - len(self._told)]
+        self._told.update(new)
+        return new
+
+
+def test_files(top="."):
+    """What the kernel knows of each test file below `top`, by path."""
+    found = {}
+    for folder, folders, names in os.walk(os.path.abspath(top)):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _NO_TESTS]
+        inside = not {"test", "tests"}.isdisjoint(folder.split("/"))
+        for name in names:
+            if name.endswith(".py") and (
+                inside or name.startswith(("test_", "conftest")) or "_test." in name
+            ):
+                found[os.path.join(folder, name)] = _stamp(os.path.join(folder, name))
+        if len(found) > _MOST_FILES:
+            break
+    return found
+
+
+_NO_TESTS = {"node_modules", "__pycache__", "venv", "site-packages"}
+_MOST_FILES = 20000
+_stat = os.stat
+
+
+def _stamp(path):
+    try:
+        seen = _stat(path)
+    except OSError:
+        return None
+    return seen.st_ino, seen.st_ctime_ns, seen.st_size
 
 
 def _spaces(name, module):

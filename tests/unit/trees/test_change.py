@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import cast
+
 import pytest
 
 from orchestrator.worktree import change as change_module
@@ -9,6 +12,7 @@ from orchestrator.worktree.change import Change
 from orchestrator.worktree.patches import PatchError
 from orchestrator.worktree.trees import TreeStore
 from sandboxes.fake import FakeProvider
+from sandboxes.protocol import Sandbox
 from sandboxes.spec import Entry, Layer, RoomSpec
 
 BASE = [
@@ -108,3 +112,17 @@ def test_a_patch_from_a_file_keeps_its_bytes_and_its_mends() -> None:
     assert change.patch == patch + b"\n"
     assert (change.files, change.mended) == (("x",), ("added_final_newline",))
     assert Change.read(b" \n").empty
+
+
+def test_what_no_room_can_give_out_is_the_changes_own_fault(store: TreeStore) -> None:
+    """A sparse file of a terabyte must not end as a fault of ours, which would be no score."""
+
+    class Room:
+        def export(self, target: str) -> Iterator[Entry]:
+            yield Entry(b"a", 0o100644, b"")
+            raise ValueError("b'big' has 1099511627776 bytes; at most 268435456 can be taken out")
+
+    with pytest.raises(PatchError, match="1099511627776 bytes") as refused:
+        Change.capture(store, store.add(BASE), cast(Sandbox, Room()), "/workspace")
+
+    assert refused.value.kind == "refused"

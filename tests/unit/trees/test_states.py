@@ -16,7 +16,7 @@ from orchestrator.tasks.states import TaskState, graded, prepare
 from orchestrator.worktree.change import Change
 from orchestrator.worktree.globs import matcher
 from orchestrator.worktree.patches import PatchError
-from orchestrator.worktree.protected import BUILT_IN
+from orchestrator.worktree.protected import protection
 from orchestrator.worktree.trees import TreeStore
 from sandboxes.spec import Entry
 
@@ -266,7 +266,23 @@ def test_the_same_task_has_the_same_digests_every_time(author: Author) -> None:
     ],
 )
 def test_the_built_in_list_covers_what_graders_read(path: bytes, is_protected: bool) -> None:
-    assert matcher(BUILT_IN)(path) is is_protected
+    assert protection((), (), ())(path) is is_protected
+
+
+@pytest.mark.parametrize(
+    ("there", "path", "is_protected"),
+    [
+        ([], b"iniconfig.py", True),
+        ([], b"packaging/__init__.py", True),
+        ([b"packaging"], b"packaging/version.py", False),
+        ([b"pluggy.py"], b"pluggy.py", False),
+        ([], b"src/packaging/version.py", False),
+    ],
+)
+def test_only_the_project_itself_may_be_a_part_of_the_test_runner(
+    there: list[bytes], path: bytes, is_protected: bool
+) -> None:
+    assert protection((), (), (), there)(path) is is_protected
 
 
 @pytest.mark.parametrize(

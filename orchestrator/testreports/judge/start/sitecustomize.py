@@ -43,11 +43,33 @@ def _take_post():
     if runner in ("pytest", "py.test") and "PROCTOR_PYTEST_REPORT" in os.environ:
         import proctor_pytest
 
+        _load_what_pytest_needs()
         proctor_pytest.arm()
     elif runner == "unittest" and "PROCTOR_UNITTEST_REPORT" in os.environ:
         import proctor_unittest
 
         proctor_unittest.watch()
+
+
+def _load_what_pytest_needs():
+    """Python's own modules, before a file of the work tree can stand in for one of them."""
+    from importlib import import_module
+
+    for name in _NEEDED.split():
+        try:
+            import_module(name)
+        except ImportError:
+            pass  # another Python's
+
+
+_NEEDED = """
+abc argparse ast atexit bdb bisect builtins code codecs collections.abc contextlib copy dataclasses datetime
+difflib enum errno fnmatch functools gc getpass glob heapq importlib.metadata importlib.util inspect io
+itertools json keyword linecache locale logging marshal math numbers operator pathlib platform pprint queue
+random re reprlib select shlex shutil signal stat string struct subprocess sysconfig tempfile textwrap
+threading time token tokenize tomllib traceback types typing unittest unittest.mock urllib.parse uuid warnings
+weakref xml.etree.ElementTree zipfile zlib
+"""
 
 
 def _with_our_library_only(act):

@@ -1,0 +1,1 @@
+"""Bills and how they are shared."""

@@ -1,0 +1,60 @@
+"""Whether a candidate came out as it must."""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import traceback
+
+from sandboxes.protocol import Provider
+from sandboxes.spec import Owner
+
+from .arena import Seen, grade
+from .corpus import Attack, Candidate, load
+
+PLACES = {"oci": "sandboxes.oci:OciProvider", "docker": "sandboxes.docker:DockerProvider"}
+_open: list[Provider] = []
+
+
+def open_rooms(sandbox: str) -> None:
+    """Once in each process of a pool."""
+    module, _, name = PLACES[sandbox].partition(":")
+    provider = getattr(importlib.import_module(module), name)(Owner.current("attacks"))
+    _open.append(provider)
+    atexit.register(provider.close)
+
+
+def judged(name: str) -> str:
+    """`wrong` for a candidate by name, in this process's rooms."""
+    return wrong(load().named(name), _open[0])
+
+
+def wrong(candidate: Candidate, provider: Provider, *, control: bool = True) -> str:
+    """What is wrong with the verdict on a candidate, or with its control; empty when all is right."""
+    try:
+        if isinstance(candidate, Attack):
+            return _attack(candidate, provider, control)
+        seen = grade(candidate, provider)
+        return "" if seen.record.status == "passed" else f"honest, but {_told(seen)}"
+    except Exception:
+        return f"could not be graded: {traceback.format_exc(limit=-4)}"
+
+
+def _attack(attack: Attack, provider: Provider, control: bool) -> str:
+    seen = grade(attack, provider)
+    if attack.known_to_win:
+        return "" if seen.reached(attack) else f"is listed as one that wins, but {_told(seen)}"
+    if seen.record.status != "failed" or seen.escaped:
+        return f"must fail, but {_told(seen)}"
+    if seen.record.end != attack.end or attack.says not in seen.record.reason:
+        return f"must fail with {attack.end} ({attack.says!r}), but {_told(seen)}"
+    if not control or not attack.controlled:
+        return ""
+    off = (attack.stopped_by, *attack.also_off)
+    won = grade(attack, provider, off)
+    return "" if won.reached(attack) else f"does not win with {', '.join(off)} off: {_told(won)}"
+
+
+def _told(seen: Seen) -> str:
+    record = seen.record
+    return f"it {record.status} ({record.end}): {record.reason[:400]}{(record.error or '')[-600:]}"
