@@ -82,14 +82,20 @@ class Library:
         wanted = RunFilter(benchmark=benchmark or None)
         return self._kept(("trend", benchmark, by), lambda: trend(self._index, wanted, by, limit=NIGHTS))
 
-    def compared(self, base: str, new: str, across: bool) -> tuple[Comparison, ...]:
-        """Two runs against each other. Raises AuthoringError when they are not there or unlike."""
+    def compared(
+        self, base: str, new: str, across: bool, base_agent: str, new_agent: str
+    ) -> tuple[Comparison, ...]:
+        """Two runs against each other; an agent that is not named is found as `proctor compare` finds it.
+
+        Raises AuthoringError when they are not there or unlike, or when it is not clear whom to compare.
+        """
 
         def compared() -> tuple[Comparison, ...]:
             first, second = (self._index.subject(self.run(word)) for word in (base, new))
-            return compare_all(first, [second], across=across)
+            named = (base_agent or None, new_agent or None)
+            return compare_all(first, [second], across=across, base_agent=named[0], new_agent=named[1])
 
-        return self._kept(("compared", base, new, across), compared)
+        return self._kept(("compared", base, new, across, base_agent, new_agent), compared)
 
     def figures(self, run: RunRow) -> Figures | None:
         """What was last read of the run, or None while that is still being done."""

@@ -125,14 +125,15 @@ def compare(library: Library, asked: Asked) -> str:
     """Two runs against each other, or the question which."""
     base, new = asked.get("base", ""), asked.get("new", "")
     across = asked.get("across") == "yes"
+    agents = (asked.get("base_agent", ""), asked.get("new_agent", ""))
     known = library.runs(RunFilter(), 0, 200).rows
     found: tuple[Comparison, ...] = ()
     trouble = ""
     if base and new:
         try:
-            found = library.compared(base, new, across)
+            found = library.compared(base, new, across, *agents)
         except AuthoringError as error:
-            trouble = str(error)
+            trouble = str(error).replace("say it with --base-agent and --new-agent", "choose them above")
     return render(
         "compare.html.jinja",
         here="compare",
@@ -140,6 +141,8 @@ def compare(library: Library, asked: Asked) -> str:
         base=base,
         new=new,
         across=across,
+        agents=agents,
+        whose=[next((row.agents for row in known if row.run_id == word), ()) for word in (base, new)],
         found=found,
         claim=claims.claim,
         points=claims.points,
