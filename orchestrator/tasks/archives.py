@@ -32,16 +32,16 @@ class _Member:
     read: Callable[[], bytes]
 
 
-def unpack(file: Path) -> Iterator[Entry]:
-    """The files and links of a tar (any compression) or zip archive; a single top folder is stripped and
-    `.git` left out. Raises ArchiveTrouble: absolute and parent paths, links that leave the tree, devices,
+def unpack(file: Path | IO[bytes]) -> Iterator[Entry]:
+    """The files and links of a tar (any compression) or (by path) zip file; a single top folder is stripped
+    and `.git` left out. Raises ArchiveTrouble: absolute and parent paths, links that leave the tree, devices,
     more than `UNPACKED_LIMIT`."""
     try:
-        if zipfile.is_zipfile(file):
+        if isinstance(file, Path) and zipfile.is_zipfile(file):
             with zipfile.ZipFile(file) as archive:
                 yield from _entries(list(_zip_members(archive)))
         else:
-            with tarfile.open(file) as tar:
+            with tarfile.open(file) if isinstance(file, Path) else tarfile.open(fileobj=file) as tar:
                 yield from _entries(list(_tar_members(tar)))
     except (
         tarfile.TarError,

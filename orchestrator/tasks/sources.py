@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +19,7 @@ from orchestrator.documents.benchmark import (
     ReleasePairSource,
     Source,
 )
-from orchestrator.tasks import debian, gits, urlfetch
+from orchestrator.tasks import debian, debs, gits, urlfetch
 from orchestrator.tasks.archives import ArchiveTrouble, unpack
 from orchestrator.tasks.clients import HERE, HOST, Clients, last_line
 from orchestrator.tasks.downloads import Downloads, SourceUnavailable, WrongHash
@@ -144,10 +145,12 @@ def _release_pair(
     source: ReleasePairSource, store: TreeStore, downloads: Downloads, place: Place, clients: Clients
 ) -> Fetched:
     def one(side: str, version: str, sha256: str) -> str:
-        get = ECOSYSTEMS[source.ecosystem]
+        in_debian = source.ecosystem == "debian"
+        lists = downloads.folder / "apt"
+        get = partial(debs.fetch_deb, lists=lists) if in_debian else ECOSYSTEMS[source.ecosystem]
         try:
             file = downloads.file(sha256, lambda into: get(source.package, version, into, clients))
-            return store.add(unpack(file))
+            return store.add(unpack(debs.data_tar(file) if in_debian else file))
         except ReleaseMissing as missing:
             raise place.wrong(f"source.{side}", str(missing)) from missing
         except WrongHash as wrong:
