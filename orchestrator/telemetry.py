@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import AuthoringError
-from orchestrator.words import agent_name
+from orchestrator.words import agent_name, shorten
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram, Meter
@@ -152,7 +152,9 @@ def exported(inner: Listener, about: Attributes) -> Iterator[Listener]:
         finally:
             delivered = _within(PATIENCE, metrics.shutdown, traces.shutdown)
     if complaints or not delivered:
-        _log.warning("telemetry was not delivered: %s", (complaints or [f"no end after {PATIENCE} s"])[0])
+        place = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318")
+        said = shorten((complaints or [f"no end after {PATIENCE} s"])[0], 120)
+        _log.warning("telemetry was not delivered to %s; is a collector there? (%s)", place, said)
 
 
 def _within(seconds: float, *deeds: Callable[[], object]) -> bool:
