@@ -27,7 +27,7 @@ from orchestrator.tasks.states import Graded, TaskState
 from orchestrator.worktree.change import Change
 from orchestrator.worktree.trees import TreeStore
 from sandboxes.images import debian
-from sandboxes.protocol import Provider
+from sandboxes.protocol import Capabilities, Provider
 from sandboxes.spec import Image, Limits, Network, RoomSpec
 
 GRADED_KEPT = 256
@@ -66,7 +66,11 @@ class Tools:
     @cached_property
     def unenforced(self) -> tuple[str, ...]:
         """Default limits that this machine cannot enforce; recorded with every trial."""
-        return self.provider.capabilities().unenforced
+        return self._able.unenforced
+
+    @cached_property
+    def _able(self) -> Capabilities:
+        return self.provider.capabilities()
 
     @property
     def pass_threshold(self) -> float:
@@ -126,7 +130,7 @@ class Tools:
             return interpreter.of_room(image, self.provider, TreeStore(self.home / "trees"))
 
         clients = self.clients
-        known = python if self.provider.capabilities().outside else lambda: HOST_PYTHON
+        known = python if self._able.outside else lambda: HOST_PYTHON
         return states.prepare(task, self.benchmark, self.home, clients, known)
 
     @cached_property
