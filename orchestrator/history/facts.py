@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.documents.record import SCHEMA_VERSION
 from orchestrator.errors import Problem
 from orchestrator.journal import lines
-from orchestrator.plan import Plan
+from orchestrator.plan import Plan, TrialJob
 from orchestrator.store import RECORDS, RunFolder, RunHeader
 from orchestrator.summary import STATUSES
 
@@ -117,28 +117,14 @@ def read_run(folder: Path, report: Report | None = None) -> RunFacts:
     """
     header = RunFolder(folder).header
     plan = Plan.from_json(header.plan)
-    latest, tries = _latest(folder / RECORDS, {job.trial for job in plan.trials}, report)
-    trials = tuple(
-        _facts(latest[job.trial], tries[job.trial])
-        if job.trial in latest
-        else TrialFacts(
-            job.trial,
-            job.task,
-            job.agent,
-            job.repeat,
-            "not_run",
-            "",
-            None,
-            None,
-            0.0,
-            "never begun",
-            "",
-            "",
-            0,
-        )
-        for job in plan.trials
-    )
+    latest = _latest(folder / RECORDS, {job.trial for job in plan.trials}, report)
+    trials = tuple(latest.get(job.trial) or _never_begun(job) for job in plan.trials)
     return RunFacts(folder, header, plan, trials, read_tags(folder, header))
+
+
+def _never_begun(job: TrialJob) -> TrialFacts:
+    about = (job.trial, job.task, job.agent, job.repeat)
+    return TrialFacts(*about, "not_run", "", None, None, 0.0, "never begun", "", "", 0)
 
 
 def read_tags(folder: Path, header: RunHeader) -> tuple[str, ...]:
@@ -168,34 +154,34 @@ def wrong_tag(tag: str) -> str:
     return ""
 
 
-def _latest(
-    path: Path, planned: set[str], report: Report | None
-) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
-    """Of each planned trial the record that counts, as plain data, and how many attempts it has."""
-    found: dict[str, dict[str, Any]] = {}
-    tries: dict[str, int] = {}
+def _latest(path: Path, planned: set[str], report: Report | None) -> dict[str, TrialFacts]:
+    """What counts of each planned trial. Only that is kept in memory, never a whole record."""
+    found: dict[str, TrialFacts] = {}
+    held: dict[str, tuple[bool, int]] = {}
     seen: set[tuple[str, int]] = set()
     for number, line, whole in lines(path):
         try:
             if not whole:
                 raise ValueError("the line is torn; its attempt is lost")
             record = _record(line)
-            key = (record["trial"], record["attempt"])
-            if key in seen:
-                raise ValueError(f"attempt {key[1]} of {key[0]} is there twice; it counts once")
+            trial, attempt = record["trial"], record["attempt"]
+            if (trial, attempt) in seen:
+                raise ValueError(f"attempt {attempt} of {trial} is there twice; it counts once")
         except ValueError as error:
             if report is not None:
                 report(Problem(str(path), number, "", str(error)))
             continue
-        seen.add(key)
-        trial = key[0]
+        seen.add((trial, attempt))
         if trial not in planned:
             continue
-        tries[trial] = tries.get(trial, 0) + 1
-        held = found.get(trial)
-        if held is None or (record["final"], record["attempt"]) > (held["final"], held["attempt"]):
-            found[trial] = record
-    return found, tries
+        place = (record["final"], attempt)
+        if trial not in held:
+            found[trial], held[trial] = _facts(record, 1), place
+        elif place > held[trial]:
+            found[trial], held[trial] = _facts(record, found[trial].attempts + 1), place
+        else:
+            found[trial] = replace(found[trial], attempts=found[trial].attempts + 1)
+    return found
 
 
 def _record(line: bytes) -> dict[str, Any]:

@@ -93,6 +93,24 @@ def test_the_quick_reader_counts_exactly_the_records_that_the_store_counts(
     assert [p.line for p in told] == [p.line for p in expected]
 
 
+def test_of_several_attempts_the_last_final_one_counts_in_whatever_order_they_stand(
+    root: Path, make_run: MakeRun
+) -> None:
+    folder = make_run("a", {"t": "p"})
+    line = json.loads((folder / "records.jsonl").read_bytes())
+    tries = [
+        {**line, "attempt": 3, "final": False, "status": "errored", "score": None},
+        {**line, "attempt": 2, "status": "failed", "score": 0.0},
+        {**line, "attempt": 1, "final": False, "status": "errored", "score": None},
+    ]
+    (folder / "records.jsonl").write_text("".join(json.dumps(one) + "\n" for one in tries))
+
+    (trial,) = read_run(folder).trials
+
+    assert (trial.status, trial.score, trial.attempts) == ("failed", 0.0, 3)
+    assert RunFolder(folder).latest()[trial.trial].attempt == 2
+
+
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [
