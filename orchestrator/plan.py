@@ -19,6 +19,8 @@ Inputs = Callable[[Task, str], Mapping[str, str]]
 
 _CLEAN = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _SHOWN = 5
+MOST_TRIALS = 1_000_000
+"""Trials of one plan, which is held in memory and written into run.json."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,16 @@ def make(
     The order is the same every time: all tasks of the first agent, then the next agent's, and so on;
     then the next repeat. So a run that was stopped has about as many samples of each task.
 
-    Raises AuthoringError: no agent, an agent given twice, repeats below 1, a pattern without a task.
+    Raises AuthoringError: no agent, an agent given twice, repeats below 1, more than MOST_TRIALS, a pattern
+    without a task.
     """
     _check_request(agents, repeats)
     tasks = select(benchmark, tasks_glob)
+    count = len(tasks) * len(agents) * repeats
+    if count > MOST_TRIALS:
+        raise AuthoringError(
+            f"{repeats} repeats make {count} trials; a run has at most {MOST_TRIALS}: use several runs"
+        )
     trials = tuple(_jobs(benchmark, tasks, agents, repeats, inputs or _no_inputs))
     return Plan(benchmark.id, benchmark.version, tuple(agents), repeats, trials, benchmark.gates)
 

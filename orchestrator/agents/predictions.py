@@ -38,6 +38,8 @@ class Predictions:
         if not arg:
             raise AuthoringError("agent predictions needs a file or a folder; write --agent predictions:FILE")
         source = Path(arg)
+        if source.is_char_device() or source.is_block_device():
+            raise AuthoringError(f"{shown(arg)} is a device; name a file or a folder of predictions")
         try:
             found = _from_folder(source) if source.is_dir() else _from_file(source, source.read_bytes())
         except OSError as error:
