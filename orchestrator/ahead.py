@@ -33,8 +33,9 @@ class Ahead:
         self._stopped.set()
 
     @contextmanager
-    def running(self) -> Iterator[None]:
-        """Make ready as long as this lasts; what has begun is waited for at the end."""
+    def running(self, abandon: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Make ready as long as this lasts. At the end nobody needs what is still being made: `abandon` is
+        called, and then waited for what has begun."""
         threads = [threading.Thread(target=self._work, name=f"ahead-{n}") for n in range(WORKERS)]
         for thread in threads:
             thread.start()
@@ -42,6 +43,7 @@ class Ahead:
             yield
         finally:
             self.stop()
+            abandon()
             for thread in threads:
                 thread.join()
 

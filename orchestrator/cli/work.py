@@ -179,7 +179,7 @@ def _execute(
     coming = dict.fromkeys(job.task for job in plan.trials if job.trial not in done and job.task not in apart)
     ahead = Ahead([tools.tasks[task] for task in coming], tools.prepare_ahead)
     abandon = [stop for g in given.graders.values() if (stop := getattr(g, "abandon", None))]
-    with ahead.running():
+    with ahead.running(tools.stop_fetching):
         return run.execute(
             plan,
             attempt=_kept_apart(trials(tools), apart),

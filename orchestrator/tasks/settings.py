@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.tasks.hostfiles import folder_entries
 from orchestrator.worktree.trees import FILE
 from sandboxes.protocol import Sandbox
 from sandboxes.spec import ROOM_HOME, Entry
@@ -50,7 +49,7 @@ def of_machine(environ: Mapping[str, str], home: Path) -> Settings:
     files |= {f"{ROOM_HOME}/{path}": data for path in _OF_USER if (data := _read(home / path)) is not None}
     named = set(_named([*env.values(), *map(_text, files.values())]))
     if _APT.is_dir():
-        apts = {f"{_APT}/{e.path.decode()}": e.data for e in folder_entries(_APT) if e.mode == FILE}
+        apts = {str(path): data for path in sorted(_APT.rglob("*")) if (data := _read(path)) is not None}
         named |= set(_named(map(_text, apts.values()), urls_only=True))
         files |= apts
     files |= {str(p): data for p in named if p.is_file() and (data := _read(p)) is not None}

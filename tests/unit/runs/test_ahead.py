@@ -88,3 +88,16 @@ def test_a_task_without_a_room_needs_nothing(tools: Tools) -> None:
     tools.prepare_ahead(Task(id="t"))
 
     assert tools.provider.counts == {}  # type: ignore[attr-defined]
+
+
+def test_what_is_still_being_made_at_the_end_is_abandoned() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def make(task: Task) -> None:
+        begun.set()
+        ended.wait(timeout=30)
+
+    with Ahead(tasks("a"), make).running(ended.set):
+        assert begun.wait(timeout=30)
+
+    assert ended.is_set()
