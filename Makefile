@@ -62,6 +62,10 @@ fuzz: $(VENV)/.fuzzing ## feed rubrics, patterns, chrF and the combiner for MINU
 faults: $(VENV)/.developing ## kill runs, break engines and runtimes, simulate a day: what is lost or left (an hour or two)
 	@.ci/with-engines $(BIN)/python -m tests.faults $(CAMPAIGNS)
 
+.PHONY: bench-real
+bench-real: $(VENV)/.developing ## benchmarks/real_fixes against its own commands run bare
+	@.ci/with-engines $(BIN)/python bench/real_fixes.py
+
 .PHONY: clean
 clean: ## remove what the targets above made here (not your runs, not the cache)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
