@@ -5,8 +5,8 @@
 Bare: for each task one container without and one with the fix, started by a plain loop with the same slots,
 over copies of the trees that were laid out before the clock ran. proctor: `proctor run --agent gold`, whole,
 from typing it to its exit, with everything fetched and built, but no before state remembered. Rounds are
-interleaved. --cold adds one run per provider from an empty home, which fetches and builds everything. Needs root;
-what is not fetched yet is fetched before the clock runs.
+interleaved. --cold adds one run per provider from an empty home, which fetches and builds everything. Needs
+root; what is not fetched yet is fetched before the clock runs.
 """
 
 from __future__ import annotations
