@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from orchestrator.confidence import Interval
     from orchestrator.gates import GateResult
     from orchestrator.report import Report, Row
 
@@ -89,13 +90,16 @@ def in_order(report: Report) -> list[Row]:
 
 
 def agents(report: Report, terminal: bool) -> Table:
-    """One line per agent: its counts, its pass rate, its mean score on both scales (C-41)."""
+    """One line per agent: its counts, its pass rate and how sure that is, its mean score on both scales
+    (C-41)."""
     used = [s for s in report.counts if report.counts[s] or s in GRADED]
-    columns = ["agent", *(words.word(s).text for s in used), "pass rate", "mean score", "grade of 5"]
+    columns = ["agent", *(words.word(s).text for s in used), "pass rate", "95% interval"]
+    columns += ["mean score", "grade of 5"]
     made = table(*columns, terminal=terminal, right=frozenset(columns[1:]))
     called = words.short_names(line.agent for line in report.agents)
     for line in report.agents:
-        rate = "-" if line.pass_rate is None else f"{line.pass_rate:.0%}"
+        rate = "-" if line.pass_rate is None or not line.headline else f"{line.pass_rate:.0%}"
+        mean = line.mean_score if line.headline else None
         made.add_row(
             *map(
                 _text,
@@ -103,8 +107,9 @@ def agents(report: Report, terminal: bool) -> Table:
                     called[line.agent],
                     *(str(line.counts[s]) for s in used),
                     rate,
-                    words.score(line.mean_score),
-                    words.grade(line.mean_score),
+                    _range(line.interval),
+                    words.score(mean),
+                    words.grade(mean),
                 ],
             )
         )
@@ -149,6 +154,10 @@ def status(name: str) -> Text:
 
     word = words.word(name)
     return Text(f"{words.mark(name)} {word.text}", style=word.style)
+
+
+def _range(found: Interval | None) -> str:
+    return "-" if found is None else f"{found.low:.0%} to {found.high:.0%}"
 
 
 def _facts(row: Row) -> list[str]:
