@@ -35,7 +35,7 @@ from sandboxes.protocol import Provider
 from sandboxes.spec import Entry, Layer
 
 from .corpus import DATA, Attack, Candidate
-from .defences import SWITCHES, Stage
+from .defences import FOLDER, PORT, SWITCHES, Stage
 from .reader import reader
 
 FILE, EXECUTABLE, LINK = 0o100644, 0o100755, 0o120000
@@ -118,7 +118,11 @@ class _Handing:
 
 def _agent(candidate: Candidate, benchmark: Benchmark, task: Task) -> Any:
     if candidate.agent:
-        return CommandAgent(candidate.agent)
+        words = {"{port}": os.environ.get(PORT, "0"), "{folder}": os.environ.get(FOLDER, "/none")}
+        script = candidate.agent
+        for mark, word in words.items():
+            script = script.replace(mark, word)
+        return CommandAgent(script)
     if candidate.patch or candidate.response:
         return _Handing(candidate.patch.encode(), candidate.response.replace("{long}", "Truly. " * 40_000))
     return _Handing(patch_of(candidate, benchmark.root, task), "")

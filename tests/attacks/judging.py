@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import atexit
 import importlib
+import re
+import shutil
+import subprocess
 import traceback
+from functools import cache
 
 from sandboxes.protocol import Provider
 from sandboxes.spec import Owner
@@ -22,6 +26,20 @@ def open_rooms(sandbox: str) -> None:
     provider = getattr(importlib.import_module(module), name)(Owner.current("attacks"))
     _open.append(provider)
     atexit.register(provider.close)
+
+
+@cache
+def without_node() -> str:
+    """What keeps JavaScript candidates from being run here; empty when nothing does."""
+    node = shutil.which("node", path="/usr/local/bin:/usr/bin:/bin")
+    said = subprocess.run([node, "--version"], capture_output=True, text=True).stdout if node else ""
+    major = re.match(r"v(\d+)", said)
+    return "" if major and int(major[1]) >= 20 else "needs Node 20 or newer with npm below /usr"
+
+
+def cannot_run(candidate: Candidate) -> str:
+    """Why a candidate is left out on this machine; empty when it is not."""
+    return without_node() if candidate.task.startswith("slug") else ""
 
 
 def judged(name: str) -> str:

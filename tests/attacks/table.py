@@ -29,9 +29,10 @@ def written(page: str, corpus: Corpus) -> str:
 def _lines(corpus: Corpus) -> Iterator[str]:
     stopped = [a for a in corpus.attacks if not a.known_to_win]
     controls = sum(a.controlled for a in stopped)
-    yield f"{len(corpus.attacks)} attacks in {len(corpus.families)} families: {len(stopped)} are stopped, "
-    yield f"{len(corpus.attacks) - len(stopped)} are known to win. {controls} are seen to win with the "
-    yield f"defence switched off. {len(corpus.honest)} honest candidates pass."
+    winning = len(corpus.attacks) - len(stopped)
+    yield f"{len(corpus.attacks)} attacks in {len(corpus.families)} families: {len(stopped)} are stopped and"
+    yield f"{winning} are known to win. Of the stopped ones {controls} were seen to win with their defence"
+    yield f"switched off; the rest say why they were not. {len(corpus.honest)} honest candidates pass."
     for family in corpus.families:
         yield from (
             "",

@@ -16,14 +16,14 @@ from sandboxes.spec import Owner
 
 from .corpus import load
 from .defences import bait
-from .judging import PLACES, wrong
+from .judging import PLACES, cannot_run, wrong
 
 CHOSEN = (
     "hidden_script_squatted", "npm_script_is_true", "report_written_with_the_key_of_the_process",
     "changes_the_code_at_exit", "daemon_keeps_the_test_friendly", "later_test_file_rewritten_and_restored",
     "fake_grep_at_home", "unchecked_bytecode_of_the_test", "fix_from_the_machines_loopback",
     "cases_found_and_hard_coded", "test_file_is_a_link", "output_that_is_no_text", "patch_through_a_link",
-    "memory_eaten", "fence_closed_by_the_response", "equal_to_everything", "skips_from_the_code",
+    "memory_eaten", "fence_closed_by_the_response", "context_managers_bent", "skips_from_the_code",
     "right_unittest", "right_node", "vendored_package", "own_equality",
 )  # fmt: skip
 """Without PHP, whose image comes from a registry."""
@@ -60,7 +60,11 @@ def _provider(name: str, made: dict[str, Provider]) -> Provider:
 @pytest.mark.oci
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_candidate_comes_out_as_it_must(rooms: dict[str, Provider], name: str) -> None:
-    assert wrong(load().named(name), _provider("oci", rooms)) == ""
+    candidate = load().named(name)
+    if cannot_run(candidate) and not os.environ.get("CI"):
+        pytest.skip(cannot_run(candidate))
+
+    assert wrong(candidate, _provider("oci", rooms)) == ""
 
 
 @pytest.mark.docker

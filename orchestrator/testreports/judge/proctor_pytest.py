@@ -8,6 +8,7 @@ PYTEST_DONT_REWRITE: it is imported before pytest is, and pytest would warn that
 
 # mypy: ignore-errors
 
+import proctor_canary
 import proctor_equal
 import proctor_report
 import proctor_watch
@@ -94,6 +95,7 @@ def _recorder(pytest):
             self._collected = []
             self._session = None
             self._look = proctor_report.looking(section, _first.pop("watch", None) or proctor_watch.Watch())
+            self._fly = proctor_canary.flying(section.write, proctor_canary.pytest_canaries)
             proctor_equal.watch_asserts(proctor_equal.asking(section.write))
 
         def pytest_sessionstart(self, session):
@@ -118,6 +120,7 @@ def _recorder(pytest):
             # xdist reports a crashed worker's test with when "???" and nothing after it.
             if report.when == "call":
                 self._look()
+                self._fly()
             phases = self._open.setdefault(report.nodeid, [])
             phase = report.when if report.when in ("setup", "call", "teardown") else "crash"
             phases.append([phase, report.outcome, getattr(report, "wasxfail", None)])
@@ -143,6 +146,7 @@ def _recorder(pytest):
             for nodeid in list(self._open):
                 self._section.test(nodeid, self._open.pop(nodeid))
             self._look(whole=True)
+            self._fly(now=True)
             for name in dict.fromkeys(_hooks(config.pluginmanager)):
                 self._section.write("hook", what=name)
             status = getattr(self._session, "exitstatus", None)

@@ -11,6 +11,7 @@ import platform
 import unittest
 from unittest import result as results
 
+import proctor_canary
 import proctor_equal
 import proctor_report
 import proctor_watch
@@ -40,6 +41,7 @@ class _Recorder:
     def __init__(self, section):
         self.section = section
         self.look = None
+        self._fly = proctor_canary.flying(section.write, proctor_canary.unittest_canaries)
         self._result = None
         self._open = {}
 
@@ -76,6 +78,7 @@ class _Recorder:
         runner._makeResult = making
         result = original(runner, test)
         self.look(whole=True)
+        self._fly(now=True)
         failed = not result.wasSuccessful()
         self.section.end(collected, 1 if failed else 0)
         return result
@@ -110,6 +113,7 @@ class _Recorder:
 
     def _stop(self, test):
         self.look()
+        self._fly()
         phases = self._open.pop(test.id(), None)
         if phases is not None:
             self.section.test(test.id(), phases or [["setup", "passed", None]])
