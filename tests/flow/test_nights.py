@@ -158,3 +158,27 @@ def test_a_run_remembers_tags_machine_and_git_revision(
     assert clean.machine["cores"] == str(os.cpu_count())
     assert (clean.git["branch"], clean.git["state"], changed.git["state"]) == ("main", "clean", "changed")
     assert len(clean.git["revision"]) == 40
+
+
+def test_old_work_graded_by_a_new_rubric_version_is_compared_like_any_two_runs(
+    here: Path, proctor: Proctor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Stored changes, a stricter rubric: no agent works again, and the difference is the rubric's."""
+    answers(here, good=TASKS)
+    proctor("run", "many", "--agent", "predictions:answers", "--sandbox", "fake", "--quiet", "--out", "old")
+    stricter = RUBRIC.replace('version: "1.0"', 'version: "2.0"').replace("grep right", "grep exact")
+    (here / "many" / "rubrics" / "right.yaml").write_text(stricter)
+    tasks = (here / "many" / "benchmark.yaml").read_text()
+    (here / "many" / "benchmark.yaml").write_text(tasks.replace("right@1.0", "right@2.0"))
+    proctor("regrade", "old", "--benchmark", "many", "--sandbox", "fake", "--quiet", "--out", "new")
+    capsys.readouterr()
+
+    refused = proctor("compare", "old", "new")
+    said = capsys.readouterr().err
+    told = proctor("compare", "old", "new", "--across-versions", "--json")
+
+    document = json.loads(capsys.readouterr().out)
+    assert (refused, told) == (2, 1)
+    assert "had rubric/right@1.0 and has rubric/right@2.0 now" in said
+    assert document["broken"] == [f"t{n}" for n in range(TASKS)]
+    assert "had rubric/right@1.0 and has rubric/right@2.0 now" in document["warnings"][0]
