@@ -23,7 +23,7 @@ from orchestrator.grading import ExecutorSet, evaluate
 from orchestrator.loading import dump_rubric, lint, parse_rubric, read_document, rubric_of
 from orchestrator.loading.lint import WEIGHT_TOLERANCE
 from orchestrator.result import Result
-from orchestrator.rubrics import SUFFIXES, RubricStore, Stored, built_in
+from orchestrator.rubrics import RubricStore, Stored, built_in, files_of
 from orchestrator.rules import KIND, Rule, RuleError, RuleExecutor, missing, refuse_missing
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _beside(path: Path, entry: Stored) -> list[Stored]:
     found = {entry.rubric.ref: entry}
     if not any(c["kind"] == "composite" for c in entry.rubric.checks):
         return [entry]
-    for other in sorted(p for p in path.parent.iterdir() if p.suffix in SUFFIXES and p.is_file()):
+    for other in files_of(path.parent):
         try:
             source = read_document(other)
             stored = Stored(rubric_of(source, _schema()), source)

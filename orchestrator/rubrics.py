@@ -182,11 +182,20 @@ class RubricStore:
         )
 
 
+def files_of(folder: Path, *, below: bool = False) -> list[Path]:
+    """The files of a folder (and of those `below` it) that may be rubrics, sorted: YAML and JSON, but no
+    schema for editors (`*.schema.json`)."""
+    found = folder.rglob("*") if below else folder.iterdir()
+    return sorted(
+        p for p in found if p.suffix in SUFFIXES and not p.name.endswith(".schema.json") and p.is_file()
+    )
+
+
 def _files(places: Iterable[Path | str], problems: list[Problem]) -> Iterator[Path]:
     seen: set[Path] = set()
     for place in map(Path, places):
         if place.is_dir():
-            found = sorted(p for p in place.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+            found = files_of(place, below=True)
         elif place.exists():
             found = [place]
         else:

@@ -86,10 +86,10 @@ def beside(file: Path, schema: RubricSchema) -> RubricStore:
     """A rubric and the others in its folder; those that do not load are not there to be referred to."""
     from orchestrator.errors import AuthoringError
     from orchestrator.loading import load_rubric
-    from orchestrator.rubrics import SUFFIXES, RubricStore, built_in
+    from orchestrator.rubrics import RubricStore, built_in, files_of
 
     found: dict[str, Rubric] = {}
-    for other in [file, *sorted(path for path in file.parent.iterdir() if path.suffix in SUFFIXES)]:
+    for other in [file, *files_of(file.parent)]:
         try:
             rubric = load_rubric(other, schema)
         except AuthoringError:

@@ -68,16 +68,15 @@ def files(folders: list[Path] | None = None) -> list[Path]:
     Raises AuthoringError for a folder or file that is not there.
     """
     from orchestrator.errors import AuthoringError
-    from orchestrator.rubrics import FOLDER, SUFFIXES
+    from orchestrator.rubrics import FOLDER, files_of
 
     found: list[Path] = []
     if not folders and not Path(FOLDER).is_dir():
-        return sorted(path for path in Path().iterdir() if path.suffix in SUFFIXES and is_rubric(path))
+        return [path for path in files_of(Path()) if is_rubric(path)]
     for folder in folders or [Path(FOLDER)]:
         if not folder.exists():
             raise AuthoringError(f"{folder}: there is no such folder; name one that holds rubrics")
-        inside = sorted(p for p in folder.rglob("*") if p.suffix in SUFFIXES and p.is_file())
-        found += inside if folder.is_dir() else [folder]
+        found += files_of(folder, below=True) if folder.is_dir() else [folder]
     return list(dict.fromkeys(found))
 
 

@@ -217,6 +217,15 @@ def test_where_there_is_no_folder_of_rubrics_those_here_are_meant(here: Path, to
     assert told("disable", "odd")[0] == 0 and "enabled: false" in (here / "odd.yaml").read_text()
 
 
+def test_the_schema_for_editors_may_lie_beside_the_rubrics(here: Path, told: Any) -> None:
+    shutil.copy(ROOT / "schema/rubric.schema.json", here / "rubrics/rubric.schema.json")
+
+    code, out, err = told("list", "--json")
+
+    assert (code, err) == (0, "")
+    assert json.loads(out)["rubrics"][0]["ref"] == "rubric/odd@1.0"
+
+
 def benchmark(here: Path, version: str, rubric: str, answers: list[str], metadata: str = "{}") -> Path:
     """A run of as many questions as there are answers, graded by the rubric odd of that version."""
     folder = here / f"bench-{version}"
