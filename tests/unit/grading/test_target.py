@@ -48,11 +48,15 @@ def test_normalized_is_the_default_and_minds_only_letters_and_single_spaces() ->
 
 @given(
     st.integers(BEGINNING - 4, BEGINNING + 2),
+    st.sampled_from(["", " ", "\n \n"]),
     st.text("aAßσςΣİ \u00a0\n", max_size=6),
     st.text("aAßσςΣİ \u00a0\n", max_size=6),
+    st.booleans(),
 )
-def test_long_texts_are_equal_exactly_when_their_normalized_forms_are(n: int, one: str, other: str) -> None:
-    response, reference = f"{'é' * n}{one}", f"{'É' * n}{other}"
+def test_long_texts_are_equal_exactly_when_their_normalized_forms_are(
+    n: int, lead: str, one: str, other: str, same: bool
+) -> None:
+    response, reference = f"{lead}{'é' * n}{one}", f"{'É' * n}{one if same else other}"
     outcome = TargetMatchExecutor().execute(
         {"kind": "target_match", "reference_path": "expected.a"},
         response,
