@@ -58,6 +58,10 @@ bench: $(VENV)/.developing ## measure the cost over bare containers, the start-u
 fuzz: $(VENV)/.fuzzing ## feed rubrics, patterns, chrF and the combiner for MINUTES each (default 10)
 	@$(BIN)/python tests/fuzz/drive.py --minutes $(MINUTES) --at-once $(ATONCE) $(TARGETS)
 
+.PHONY: patches
+patches: $(VENV)/.developing ## take 10,000 random changes there and back, and damage each (a quarter of an hour)
+	@$(BIN)/python bench/patches.py
+
 .PHONY: faults
 faults: $(VENV)/.developing ## kill runs, break engines and runtimes, simulate a day: what is lost or left (an hour or two)
 	@.ci/with-engines $(BIN)/python -m tests.faults $(CAMPAIGNS)

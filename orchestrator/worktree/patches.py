@@ -26,6 +26,8 @@ from orchestrator.worktree.patchtext import (
 
 __all__ = ["IN_GIT", "FilePatch", "Kind", "Mend", "Patch", "PatchError", "judged", "read", "show", "unsafe"]
 
+_AMBIGUOUS = re.compile(rb'^diff --git ([^"\n]* /[^"\n]*)$', re.M)
+"""No line of a hunk begins so: each has its mark before it."""
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -89,6 +91,25 @@ def read(data: bytes) -> Patch:
         raise PatchError("invalid", "there is no diff in it: no line begins with 'diff --git' or '--- '")
     _refuse_writing_through_links(files)
     return Patch(data, files, mends)
+
+
+def quoted(data: bytes) -> bytes:
+    """The patch for git, which cannot tell from a header alone where a name with " /" in it ends, unless the
+    name is quoted: a change of mode, an empty or a binary file has nothing else.
+
+    >>> quoted(b"diff --git a/x /y b/x /y\\nold mode 100644\\n").splitlines()[0]
+    b'diff --git "a/x /y" "b/x /y"'
+    """
+    return _AMBIGUOUS.sub(_requoted, data) if b" /" in data else data
+
+
+def _requoted(found: re.Match[bytes]) -> bytes:
+    names = found[1]
+    half = len(names) // 2
+    old, new = names[:half], names[half + 1 :]
+    if names[half : half + 1] != b" " or old.partition(b"/")[2] != new.partition(b"/")[2]:
+        return found[0]
+    return b'diff --git "%s" "%s"' % tuple(name.replace(b"\\", b"\\\\") for name in (old, new))
 
 
 def _sha256(data: bytes) -> str:
@@ -216,8 +237,8 @@ def _is_surplus(line: bytes) -> bool:
     return line[:1] == b"+" or (line[:1] == b"-" and line != b"-- " and not line.startswith(b"--- "))
 
 
-_FAILED = re.compile(r"^error: patch failed: (?P<file>.*):(?P<line>\d+)$", re.M)
-_THROUGH = re.compile(r"^error: affected file '(?P<file>.*)' is beyond a symbolic link$", re.M)
+_FAILED = re.compile(r"^error: patch failed: (?P<file>(?s:.*?)):(?P<line>\d+)$", re.M)
+_THROUGH = re.compile(r"^error: affected file '(?P<file>(?s:.*?))' is beyond a symbolic link$", re.M)
 _UNUSABLE = re.compile(
     r"corrupt|without full index line|garbage|lacks|fragment without header|No valid patches|inconsistent"
     r"|unrecognized|bad git-diff"

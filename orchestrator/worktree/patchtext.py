@@ -159,12 +159,23 @@ class Header:
     def paths(self) -> tuple[bytes | None, bytes | None]:
         """(before, after); None on the side where the file is absent."""
         if not self.moved:
-            self.old = self.new = next((n for n in self.sides.values() if n is not None), self.common)
+            # Without a name that both halves of the first line share, git believes each side by itself.
+            old, new = self.sides.get("old"), self.sides.get("new")
+            self.old, self.new = old or new or self.common, new or old or self.common
         if self.old is None or self.new is None:
             raise PatchError("invalid", "a 'diff --git' header names no file")
-        created = self.created or ("old" in self.sides and self.sides["old"] is None)
-        deleted = self.deleted or ("new" in self.sides and self.sides["new"] is None)
-        return (None if created else self.old), (None if deleted else self.new)
+        self._refuse_a_file_called_dev_null()
+        return (None if self.created else self.old), (None if self.deleted else self.new)
+
+    def _refuse_a_file_called_dev_null(self) -> None:
+        """Without the header's word for it, git takes /dev/null for the path dev/null."""
+        for side, told, words in (
+            ("old", self.created, "new file mode 100644"),
+            ("new", self.deleted, "deleted file mode 100644"),
+        ):
+            if self.sides.get(side, b"") is None and not told:
+                message = f"/dev/null stands there without the line {words!r} above it"
+                raise PatchError("invalid", message, self.name)
 
 
 _HEADER_LINES = (
@@ -186,7 +197,8 @@ _HEADER_LINES = (
 
 def plain_name(rest: bytes) -> bytes | None:
     """The path on a `---` or `+++` line, its first folder (a/, b/) taken off; None for /dev/null."""
-    raw = _unquoted(rest) if rest.startswith(b'"') else rest.partition(b"\t")[0]
+    # As in git, a tab or a carriage return ends the name; names that hold one are quoted.
+    raw = _unquoted(rest) if rest.startswith(b'"') else re.split(rb"[\t\r]", rest, maxsplit=1)[0]
     if raw.rstrip() == b"/dev/null":
         return None
     if raw.startswith(b"/"):

@@ -109,8 +109,9 @@ class TreeStore:
             options = ["--reverse"] if reverse else []
             options += [f"--exclude={_literal(path)}" for path in leave]
             command = ["apply", "--cached", "--whitespace=nowarn", *options, "-"]
-            done = self.repository.run(command, parsed.data, env, check=False)
-            if done.returncode:
+            done = self.repository.run(command, patches.quoted(parsed.data), env, check=False)
+            # git 2.39 says "corrupt binary patch", drops that file and all that follow, and exits 0
+            if done.returncode or re.search(rb"^error: ", done.stderr, re.M):
                 raise patches.judged(done.stderr, parsed, reverse)
             return self.repository.run(["write-tree"], env=env).stdout.decode().strip()
 
