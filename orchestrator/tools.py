@@ -22,7 +22,7 @@ from orchestrator.outcomes import Grade, Verdict
 from orchestrator.tasks import interpreter, states
 from orchestrator.tasks.clients import HostClients
 from orchestrator.tasks.fetchroom import RoomClients
-from orchestrator.tasks.interpreter import HOST_PYTHON, Interpreter
+from orchestrator.tasks.interpreter import Interpreter
 from orchestrator.tasks.states import Graded, TaskState
 from orchestrator.worktree.change import Change
 from orchestrator.worktree.trees import TreeStore
@@ -129,9 +129,7 @@ class Tools:
             image = image_of(task.environment, self.benchmark.root)
             return interpreter.of_room(image, self.provider, TreeStore(self.home / "trees"))
 
-        clients = self.clients
-        known = python if self._able.outside else lambda: HOST_PYTHON
-        return states.prepare(task, self.benchmark, self.home, clients, known)
+        return states.prepare(task, self.benchmark, self.home, self.clients, python)
 
     @cached_property
     def clients(self) -> RoomClients:

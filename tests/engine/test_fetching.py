@@ -16,7 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.documents.benchmark import ArchiveSource, Benchmark, Dependencies, GitSource, Source, Task
+from orchestrator.documents.benchmark import (
+    ArchiveSource,
+    Benchmark,
+    Dependencies,
+    Environment,
+    GitSource,
+    Source,
+    Task,
+)
 from orchestrator.errors import AuthoringError
 from orchestrator.tasks import sources
 from orchestrator.tasks.clients import Answer, Clients
@@ -26,6 +34,7 @@ from orchestrator.tasks.fetchroom import RoomClients
 from orchestrator.tasks.interpreter import HOST_PYTHON, Interpreter, of_room
 from orchestrator.tasks.place import Place
 from orchestrator.tasks.settings import of_machine
+from orchestrator.tools import Tools
 from orchestrator.worktree.trees import TreeStore
 from sandboxes.docker import DockerProvider
 from sandboxes.fake import FakeProvider
@@ -251,6 +260,15 @@ def test_a_room_is_asked_for_its_python_once(provider: Provider, store: TreeStor
 
     assert first == again
     assert first is not None and first.version.startswith("3.") and first.libc.startswith("glibc 2.")
+
+
+def test_packages_for_a_room_without_python_are_the_authors_mistake(tmp_path: Path) -> None:
+    task = Task(id="t", environment=Environment(host=True), dependencies=Dependencies(pip=("demo==1.0",)))
+    benchmark = Benchmark(id="b", version="1", tasks=(task,), root=tmp_path, file="b.yaml")
+    tools = Tools(benchmark, FakeProvider(), {}, (), lambda ref: None, tmp_path / "home")
+
+    with pytest.raises(AuthoringError, match=r"dependencies\.pip: the task's room has no python3"):
+        tools.state(task)
 
 
 def test_wheels_are_asked_for_by_the_rooms_python_machine_and_libc() -> None:
