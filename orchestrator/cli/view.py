@@ -32,13 +32,13 @@ def command(
     """
     from orchestrator.cli.failure import say
     from orchestrator.errors import AuthoringError
-    from orchestrator.store import HEADER
+    from orchestrator.store import HEADER, RunFolder
     from orchestrator.viewer.guard import loopback
     from orchestrator.viewer.serve import serve
 
     root, one = runs, ""
     if (runs / HEADER).is_file():
-        root, one = runs.resolve().parent, f"runs/{runs.resolve().name}"
+        root, one = runs.resolve().parent, f"runs/{RunFolder(runs).header.run_id}"
     if not root.is_dir():
         raise AuthoringError(f"{root}: there is no such folder of runs; name one, or start a run first")
     if not loopback(host):
