@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any
 
 from . import corpus
-from .defences import bait
+from .bait import bait
 from .judging import cannot_run, judged, open_rooms
 
 SLOTS = 2

@@ -34,9 +34,11 @@ from sandboxes.home import home
 from sandboxes.protocol import Provider
 from sandboxes.spec import Entry, Layer
 
+from .bait import FOLDER, PORT
 from .corpus import DATA, Attack, Candidate
-from .defences import FOLDER, PORT, SWITCHES, Stage
+from .defences import SWITCHES
 from .reader import reader
+from .stage import Stage
 
 FILE, EXECUTABLE, LINK = 0o100644, 0o100755, 0o120000
 DEPS = "/opt/deps/python"

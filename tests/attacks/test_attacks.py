@@ -14,8 +14,8 @@ import pytest
 from sandboxes.protocol import Provider
 from sandboxes.spec import Owner
 
+from .bait import bait
 from .corpus import load
-from .defences import bait
 from .judging import PLACES, cannot_run, wrong
 
 CHOSEN = (
