@@ -64,12 +64,13 @@ class Notebook:
         self._began = self.clock()
         self._peak: int | None = None
         self._cpu: float | None = None
+        self._throttled: float | None = None
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Time one phase; what `saw` is told inside it is added to it. Phases do not nest."""
         self.listen(name)
-        began, self._peak, self._cpu = self.clock(), None, None
+        began, self._peak, self._cpu, self._throttled = self.clock(), None, None, None
         try:
             yield
         finally:
@@ -81,15 +82,18 @@ class Notebook:
                     seconds=round(now - began, 6),
                     peak_memory=self._peak,
                     cpu_seconds=self._cpu,
+                    throttled_seconds=self._throttled,
                 )
             )
 
     def saw(self, done: Done) -> None:
-        """A command ended: its peak memory and cpu seconds belong to the current phase."""
+        """A command ended: its peak memory, cpu seconds and throttling belong to the current phase."""
         if done.usage.peak_memory is not None:
             self._peak = max(self._peak or 0, done.usage.peak_memory)
         if done.usage.cpu_seconds is not None:
             self._cpu = round((self._cpu or 0.0) + done.usage.cpu_seconds, 6)
+        if done.usage.throttled_seconds is not None:
+            self._throttled = round((self._throttled or 0.0) + done.usage.throttled_seconds, 6)
 
     def keep(self, name: str, data: bytes) -> None:
         """Write an artifact (`name` is ours: no slashes from outside) and remember where it lies."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,10 @@ class Row:
     """On 0 to 5: the mean of its graders."""
 
 
+HEADLINE_COVERAGE = 0.9
+"""Below this coverage people are shown no rates of an agent; documents for machines have both."""
+
+
 @dataclass(frozen=True)
 class AgentSummary:
     """One agent over all its trials. `counts` are exclusive and add up to `planned`."""
@@ -50,6 +54,19 @@ class AgentSummary:
     interval: Interval | None = None
     """What its pass rate may well be for tasks of this kind (95 %); None when nothing was graded."""
 
+    @property
+    def coverage(self) -> float | None:
+        """The share of its trials that came to an end of their own: neither errored nor not run. None without
+        any trial."""
+        lost = self.counts["errored"] + self.counts["not_run"]
+        return 1 - lost / self.planned if self.planned else None
+
+    @property
+    def headline(self) -> bool:
+        """Whether its rates may be shown: where too much was lost they would say more about the machine than
+        about the agent."""
+        return self.coverage is not None and self.coverage >= HEADLINE_COVERAGE
+
 
 @dataclass(frozen=True)
 class Report:
@@ -64,6 +81,8 @@ class Report:
     """Limits that could not be enforced in at least one trial."""
     exit_code: int
     gates: tuple[GateResult, ...] = ()
+    rubrics: tuple[str, ...] = ()
+    """What the rubrics' verdicts were warned of, and refs that named nothing, each once (C-24, C-30)."""
 
     @property
     def planned(self) -> int:
@@ -71,11 +90,12 @@ class Report:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes the rates doubtful: an agent most of whose changes are empty (B018). Then the soft gates
-        that were missed."""
-        doubts = (_doubt(agent) for agent in self.agents if _mostly_empty(agent))
+        """What makes the rates doubtful: an agent too many of whose trials were lost, or most of whose
+        changes are empty (B018). Then the soft gates that were missed."""
+        lost = (_withheld(agent) for agent in self.agents if agent.planned and not agent.headline)
+        doubts = (*lost, *(_doubt(agent) for agent in self.agents if _mostly_empty(agent)))
         soft = (f"soft gate: {g.reason}" for g in self.gates if g.gate.kind == "soft" and not g.met)
-        return (*doubts, *soft)
+        return (*doubts, *self.rubrics, *soft)
 
 
 def summarise(records: Iterable[TrialRecord], plan: Plan) -> Report:
@@ -108,6 +128,7 @@ def summarise(records: Iterable[TrialRecord], plan: Plan) -> Report:
         unenforced=tuple(sorted(unenforced)),
         exit_code=gates.exit_code(summary.exit_code, plan.gates, results),
         gates=results,
+        rubrics=tuple(sorted(set(_said_of_rubrics(latest.values())))),
     )
 
 
@@ -122,6 +143,7 @@ def as_json(report: Report) -> dict[str, Any]:
                 "agent": a.agent,
                 "planned": a.planned,
                 **a.counts,
+                "coverage": a.coverage,
                 "pass_rate": a.pass_rate,
                 "pass_rate_interval": None if a.interval is None else [a.interval.low, a.interval.high],
                 "mean_score": a.mean_score,
@@ -181,6 +203,15 @@ def _row(job: TrialJob, record: TrialRecord | None, attempts: int) -> Row:
     )
 
 
+def _said_of_rubrics(records: Iterable[TrialRecord]) -> Iterator[str]:
+    for record in records:
+        if record.ref_unresolved:
+            yield f"{record.rubric_ref} names no enabled rubric: {record.task} was graded without it"
+        for warning in record.verdict.warnings if record.verdict is not None else ():
+            about = "" if warning.startswith("rubric/") else f"{record.verdict.rubric}: "
+            yield f"{about}{warning}"
+
+
 def _counts(rows: Sequence[Row]) -> dict[str, int]:
     return {status: sum(row.status == status for row in rows) for status in STATUSES}
 
@@ -204,6 +235,14 @@ def _mostly_empty(agent: AgentSummary) -> bool:
     """Half of at least four; noop is meant to be."""
     graded = agent.counts["passed"] + agent.counts["failed"]
     return agent.agent != "noop" and graded >= 4 and 2 * agent.empty >= graded
+
+
+def _withheld(agent: AgentSummary) -> str:
+    lost = agent.counts["errored"] + agent.counts["not_run"]
+    return (
+        f"{agent.agent}: {lost} of {agent.planned} trials errored or were not run; with less than "
+        f"{HEADLINE_COVERAGE:.0%} covered no rate is shown: go on with --resume"
+    )
 
 
 def _doubt(agent: AgentSummary) -> str:

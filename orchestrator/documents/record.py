@@ -68,6 +68,8 @@ class PhaseTime(_Record):
     seconds: float
     peak_memory: int | None = None
     cpu_seconds: float | None = None
+    throttled_seconds: float | None = None
+    """How long its commands had to wait because their share of the processor was used up."""
 
 
 class OutcomeRecord(_Record):

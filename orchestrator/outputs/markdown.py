@@ -101,11 +101,11 @@ def _agents(report: Report) -> Iterable[str]:
     yield "|---" * 1 + "|---:" * (len(used) + 2) + "|"
     for agent in report.agents:
         rate = "-"
-        if agent.interval is not None:
+        if agent.interval is not None and agent.headline:
             rate = f"{agent.interval.rate:.0%} ({agent.interval.low:.0%} to {agent.interval.high:.0%})"
         counts = " | ".join(str(agent.counts[status]) for status in used)
         name = _cell(words.agent_name(agent.agent))
-        yield f"| {name} | {counts} | {rate} | {words.score(agent.mean_score)} |"
+        yield f"| {name} | {counts} | {rate} | {words.score(agent.mean_score if agent.headline else None)} |"
     yield ""
     yield "The range behind a pass rate is its 95 % interval; repeats of one task count as one cluster."
 

@@ -106,7 +106,7 @@ class Engine:
     def create(self, name: str, config: Mapping[str, Any]) -> str:
         """Make a container; its id. Raises ImageUnavailable, ProvisionFailed."""
         with self._asking(CREATING, ProvisionFailed) as client:
-            return str(client.create_container_from_config(dict(config), name)["Id"])
+            return str(_part(client.create_container_from_config(dict(config), name), "Id", CREATING))
 
     def start(self, container: str) -> None:
         """Raises failure.CannotExecute when only this command cannot be started; ProvisionFailed."""
@@ -136,7 +136,9 @@ class Engine:
     def inspect(self, container: str) -> Mapping[str, Any]:
         """The container's state and settings. Raises SandboxLost when it is not there any more."""
         with self._asking("looking at a container", SandboxLost) as client:
-            return dict(client.inspect_container(container))
+            told = client.inspect_container(container)
+            _part(told, "State", "looking at a container")
+            return dict(told)
 
     def kill(self, container: str) -> None:
         """Kill PID 1, and with it all. A container that is not running any more is no error."""
@@ -199,7 +201,7 @@ class Engine:
             if answer.status_code == 404:
                 return None
             client._raise_for_status(answer)
-            told = answer.headers["X-Docker-Container-Path-Stat"]
+            told = _part(answer.headers, "X-Docker-Container-Path-Stat", "looking at a file")
             return dict(json.loads(base64.b64decode(told)))
 
     def create_volume(self, name: str, labels: Mapping[str, str]) -> None:
@@ -281,6 +283,13 @@ class _Client(docker.APIClient):
 
 class _NotRunning(SandboxLost):
     """The engine will not kill or remove what has ended already."""
+
+
+def _part(answer: Any, name: str, doing: str) -> Any:
+    """A part of an answer that every engine gives. Raises EngineGone: something else listens there."""
+    if not isinstance(answer, Mapping) or name not in answer:
+        raise EngineGone(f"the container engine gave an answer without {name} while {doing}")
+    return answer[name]
 
 
 def _translated_chunks(stream: Iterable[bytes]) -> Iterator[bytes]:

@@ -40,6 +40,20 @@ def test_what_has_no_score_is_left_out_of_the_mean(make_plan: MakePlan, make_rec
     assert (line.pass_rate, line.mean_score) == (0.5, 0.75)
 
 
+@pytest.mark.parametrize(("lost", "shown"), [(1, True), (2, False)])
+def test_where_too_many_trials_were_lost_no_rate_is_a_headline(
+    make_plan: MakePlan, make_record: MakeRecord, lost: int, shown: bool
+) -> None:
+    plan = make_plan([f"t{n}" for n in range(10)], ["gold"])
+    records = [make_record(trial, "passed") for trial in plan.trials[lost:]]
+    records += [make_record(trial, "errored", end="engine_gone") for trial in plan.trials[:lost]]
+
+    report = summarise(records, plan)
+
+    assert report.agents[0].headline is shown
+    assert ("no rate is shown" in " ".join(report.warnings)) is not shown
+
+
 def test_an_agent_without_any_graded_trial_has_no_rate(make_plan: MakePlan) -> None:
     (line,) = summarise([], make_plan(["a"], ["gold"])).agents
 
@@ -146,3 +160,23 @@ def test_a_script_of_many_lines_is_one_short_name_in_a_table() -> None:
     assert first != second
     assert "\n" not in first
     assert len(first) <= words.AGENT_WIDTH + 4
+
+
+def test_what_rubrics_were_warned_of_is_told_once(make_plan: MakePlan, make_record: MakeRecord) -> None:
+    plan = make_plan(["a", "b", "c"], ["mine"])
+    verdict = VerdictRecord(
+        rubric="rubric/r@1.0",
+        score=1.0,
+        passed=True,
+        reason="",
+        outcomes=(),
+        warnings=("scoring.weights.z matches no check id and changes nothing", "rubric/s@1.0: it is disabled"),
+    )
+    fields = ({"verdict": verdict}, {"verdict": verdict}, {"ref_unresolved": True})
+    records = [make_record(job, **more) for job, more in zip(plan.trials, fields, strict=True)]
+
+    assert summarise(records, plan).warnings == (
+        "rubric/r@1.0 names no enabled rubric: c was graded without it",
+        "rubric/r@1.0: scoring.weights.z matches no check id and changes nothing",
+        "rubric/s@1.0: it is disabled",
+    )
