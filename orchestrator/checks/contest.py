@@ -22,7 +22,7 @@ from orchestrator.checks.comparison import Comparison, compare
 from orchestrator.checks.guards import Guard
 from orchestrator.checks.missing import never_there
 from orchestrator.checks.parsing import Parsing
-from orchestrator.checks.runs import Question, quoted
+from orchestrator.checks.runs import Question, Run, quoted
 from orchestrator.contract import Check, Judge, Step, StepResult
 from orchestrator.errors import TaskInvalid
 from orchestrator.evidence import describe
@@ -165,14 +165,21 @@ class Contest:
         cause = cause_of(after.result)
         if cause is not None:
             text = f"the guard command {cause.text}{quoted(after)}"
-            if cause_of(question.before().result) is not None:
-                text += "; it fails without the change, too"
+            self._refuse_a_guard_that_always_fails(question.before())
         else:
             cause = question.against(after)
             if cause is None:
                 return None
             text = f"the guard command exits 0, but proves nothing: {cause.text}"
         return Ruling(f"guard:{cause.cause}", text, facts=after.facts() | {"end": cause.end})
+
+    def _refuse_a_guard_that_always_fails(self, before: Run) -> None:
+        """What fails without the change is no candidate's doing, and no score (decision 18)."""
+        cause = cause_of(before.result)
+        if cause is not None:
+            words = last_words(before.result, lines=10, limit=2000)
+            said = f"a guard fails on the unmodified state: the guard command {cause.text}{quoted(before)}"
+            raise TaskInvalid(said, evidence=words)
 
     def _broken(self, parsing: Parsing, results: tuple[StepResult, ...]) -> dict[str, str] | None:
         """Files that parse no more: those that did not before either are not the change's doing."""

@@ -277,10 +277,15 @@ def test_a_stored_measurement_of_another_kind_is_refused(run: Callable[..., Any]
 
 
 def test_a_guard_that_fails_is_worth_nothing_whatever_the_delta(run: Callable[..., Any]) -> None:
-    outcome = run(number(guard_command="exit 3"), **states("1", "100"))
+    outcome = run(number(guard_command="grep 2 state"), **states("2", "100"))
 
-    assert (outcome.status, outcome.score, outcome.details["cause"]) == ("failed", 0.0, "guard:exit:3")
-    assert outcome.reason == "the guard command ended with exit code 3; it fails without the change, too"
+    assert (outcome.status, outcome.score, outcome.details["cause"]) == ("failed", 0.0, "guard:exit:1")
+    assert outcome.reason == "the guard command ended with exit code 1"
+
+
+def test_a_guard_that_fails_without_the_change_is_nobodys_failure(run: Callable[..., Any]) -> None:
+    with pytest.raises(TaskInvalid, match="a guard fails on the unmodified state: .* exit code 3"):
+        run(number(guard_command="exit 3"), **states("1", "100"))
 
 
 GUARD = "python3 -m pytest -q"
