@@ -103,8 +103,9 @@ BESIDE = ["urllib3==2.8.0", "certifi==2026.10.19.post1", "charset-normalizer==3.
 """pylint and mypy look at what is installed. The figures were taken where these were: without them requests
 2.20.0 has one pylint error and two mypy errors less, requests 2.32.3 eleven mypy errors less; without
 typing_extensions itsdangerous 2.2.0 has three pylint warnings less and a convention more."""
-PYLINT = ["pylint==4.1.4", "astroid==4.3.4", "dill==0.4.1", "isort==9.0.2", "mypy_extensions==1.1.0", *BESIDE,
-          "mccabe==0.7.0", "platformdirs==4.14.9", "tomlkit==0.15.2", "typing_extensions==4.16.0"]  # fmt: skip
+PYLINT = ["pylint==4.1.4", "astroid==4.3.4", "dill==0.4.1", "isort==9.0.2", "mypy_extensions==1.1.0",
+          "mccabe==0.7.0", "platformdirs==4.14.9", "tomlkit==0.15.2", "typing_extensions==4.16.0",
+          *BESIDE]  # fmt: skip
 MYPY = ["mypy==2.4.1", "mypy_extensions==1.2.0", "typing_extensions==4.16.0", "pathspec==1.1.1", *BESIDE,
         "librt==0.17.0", "ast_serialize==0.13.1"]  # fmt: skip
 OBEY = ["--option", "annotations=obey"]
