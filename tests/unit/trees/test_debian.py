@@ -156,6 +156,7 @@ def test_packages_are_fetched_for_the_suite_of_the_room(store: TreeStore, tmp_pa
     installed = install(Dependencies(apt=("tini",)), store, place)
 
     assert "usr/bin/tini" in {entry.path.decode() for entry in installed.layers[0].entries()}
-    assert [name.partition("_")[0] for name in installed.facts] == ["apt:tini"]
+    assert [name.partition("_")[0] for name in installed.facts] == ["apt:tini", "apt"]
+    assert installed.facts["apt_fetched"] == "on this machine"
     with pytest.raises(AuthoringError, match="bookworm has no such package among no-such-package-of-debian"):
         install(Dependencies(apt=("no-such-package-of-debian",)), store, place)
