@@ -207,9 +207,9 @@ def _said_of_rubrics(records: Iterable[TrialRecord]) -> Iterator[str]:
     for record in records:
         if record.ref_unresolved:
             yield f"{record.rubric_ref} names no enabled rubric: {record.task} was graded without it"
-        for warning in record.verdict.warnings if record.verdict is not None else ():
-            about = "" if warning.startswith("rubric/") else f"{record.verdict.rubric}: "
-            yield f"{about}{warning}"
+        if record.verdict is not None:
+            about = f"{record.verdict.rubric}: "
+            yield from (w if w.startswith("rubric/") else about + w for w in record.verdict.warnings)
 
 
 def _counts(rows: Sequence[Row]) -> dict[str, int]:

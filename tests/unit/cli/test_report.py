@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from orchestrator.cli import tables, words
-from orchestrator.documents.record import TrialRecord
+from orchestrator.documents.record import TrialRecord, VerdictRecord
 from orchestrator.errors import EXIT_FAILED, EXIT_HARNESS, EXIT_INFRASTRUCTURE, EXIT_OK
 from orchestrator.plan import Plan
 from orchestrator.report import Report, as_json, summarise
@@ -170,7 +170,10 @@ def test_what_rubrics_were_warned_of_is_told_once(make_plan: MakePlan, make_reco
         passed=True,
         reason="",
         outcomes=(),
-        warnings=("scoring.weights.z matches no check id and changes nothing", "rubric/s@1.0: it is disabled"),
+        warnings=(
+            "scoring.weights.z matches no check id and changes nothing",
+            "rubric/s@1.0: it is disabled",
+        ),
     )
     fields = ({"verdict": verdict}, {"verdict": verdict}, {"ref_unresolved": True})
     records = [make_record(job, **more) for job, more in zip(plan.trials, fields, strict=True)]
