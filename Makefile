@@ -53,6 +53,7 @@ bench: $(VENV)/.developing ## measure the cost over bare containers, the start-u
 	@$(BIN)/python bench/rubrics.py
 	@$(BIN)/python bench/nights.py --months 20
 	@.ci/with-engines $(BIN)/python bench/floor.py
+	@.ci/with-engines $(BIN)/python bench/delta.py
 
 .PHONY: fuzz
 fuzz: $(VENV)/.fuzzing ## feed rubrics, patterns, chrF and the combiner for MINUTES each (default 10)

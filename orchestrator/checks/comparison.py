@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.analyzers import Analyzer, Finding, Measurement
 from orchestrator.analyzers import delta as matching
@@ -214,6 +214,14 @@ def _with_content(findings: tuple[Finding, ...], texts: Mapping[str, bytes | Non
         source = lines.get(finding.path)
         if source and 0 < finding.line <= len(source):
             content = matching.squeezed(source[finding.line - 1])
-            finding = replace(finding, content=content)
+            finding = Finding(
+                finding.rule,
+                finding.path,
+                finding.line,
+                finding.message,
+                finding.severity,
+                content,
+                finding.key,
+            )
         found.append(finding)
     return found

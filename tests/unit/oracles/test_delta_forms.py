@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from orchestrator.analyzers import Finding, Measurement
 from orchestrator.analyzers import sarif as sarif_reader
+from orchestrator.analyzers.phpcs import Phpcs
 from orchestrator.analyzers.reports import Raw
 from orchestrator.analyzers.suppressions import Suppression
 from orchestrator.checks import delta_forms
 from orchestrator.checks.comparison import compare
 from orchestrator.checks.contest import Ruling, settle
+from orchestrator.checks.delta_findings import told
 from orchestrator.checks.delta_forms import Gate, as_json, as_markdown, as_sarif, lines
 from orchestrator.checks.guards import Guard
-from orchestrator.contract import ChangedFile
+from orchestrator.checks.score_delta import ScoreDeltaExecutor
+from orchestrator.contract import ChangedFile, Context
+
+from .test_score_delta import phpcs, phpcs_script, tree
 
 OLD = b"<?php\none();\ntwo();\nthree();\n"
 NEW = b"<?php\n\none();\ntwo(); // @phpstan-ignore-line\nother();\n"
@@ -139,3 +145,28 @@ def test_identities_are_named() -> None:
     assert "message" in delta_forms.BY_MESSAGE
     assert "source line" in delta_forms.BY_SOURCE
     assert Suppression("a", 1, "x").wide is False
+
+
+def test_a_report_reads_the_findings_back_from_the_record(make_judge: Callable[..., Any]) -> None:
+    before, after = tree({"a.php": [("R", 5), ("S", 6)]}), tree({"a.php": [("R", 5), ("U", 9)]})
+    judge = make_judge(phpcs_script, before=before, after=after)
+    outcome = ScoreDeltaExecutor({"phpcs": Phpcs()}).execute(phpcs(), "", Context(judge=judge))
+
+    found = told(json.loads(json.dumps(outcome.details)))
+
+    assert found is not None
+    assert (found.tool, found.left_out) == ("phpcs 3.7.1", 0)
+    assert [(row.fate, row.path, row.line, row.rule) for row in found.rows] == [
+        ("new", "a.php", 9, "U"),
+        ("fixed", "a.php", 6, "S"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "details",
+    [{}, {"matched": 3}, {"matched": {"new": "x"}, "new": "odd"}, {"matched": {}, "new": [[1], "a"]}],
+)
+def test_a_record_of_another_making_tells_no_findings(details: dict[str, Any]) -> None:
+    found = told(details)
+
+    assert found is None or found.rows == ()
