@@ -21,7 +21,7 @@ class ToldFinding:
     """new, hidden (behind a comment the change added), gone (with its file) or fixed."""
     path: str
     line: int
-    """1-based; 0 when the tool names none. Of new ones in the state after, of the others in the one before."""
+    """1-based; 0 when the tool names none. Of new ones in the state after, of others in the one before."""
     rule: str
     severity: str
     message: str
