@@ -7,6 +7,7 @@ table beside it say the same in words, so the drawing itself is hidden from scre
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -127,6 +128,10 @@ def scores(found: Sequence[tuple[str, float]], names: Mapping[str, str]) -> str:
             bins[key] = bins.get(key, 0) + 1
     if not bins:
         return ""
+    heights = Counter[int]()
+    for (_, n), count in bins.items():
+        heights[n] += count
+    ticks = min(4, max(heights.values()))
     rows = [
         {"agent": names.get(agent, agent), "from": n / BINS, "to": (n + 1) / BINS, "trials": count}
         for (agent, n), count in bins.items()
@@ -158,7 +163,7 @@ def scores(found: Sequence[tuple[str, float]], names: Mapping[str, str]) -> str:
                     "field": "trials",
                     "type": "quantitative",
                     "title": "trials",
-                    "axis": {"tickMinStep": 1, "tickCount": 4, "format": "d", "domain": False},
+                    "axis": {"tickCount": ticks, "format": "d", "domain": False},
                 },
                 "color": colour,
                 "order": {"field": "agent", "sort": "descending"},

@@ -169,11 +169,8 @@ def _answer(run: RunFacts, gates: Sequence[GateResult], exit_code: int, live: bo
         return "running", f"Running: {ended} of {len(run.trials)} trials have ended"
     if not run.trials:
         return "unscored", "Nothing was planned"
-    if exit_code == 130 or (counts["not_run"] and exit_code not in (3, 4)):
-        return "errored", f"Not decided: {_trials(counts['not_run'])} of {len(run.trials)} not run"
-    if exit_code in (3, 4):
-        whose = "a fault of proctor" if exit_code == 4 else "trouble of the machine"
-        return "errored", f"Not decided: {_trials(counts['errored'])} without a score, for {whose}"
+    if exit_code in (3, 4, 130):
+        return "errored", f"Not decided: {_unscored(run.trials)}"
     if exit_code == 2:
         return "errored", f"Not decided: {_trials(counts['invalid'])} of tasks that are wrong themselves"
     if missed:
@@ -185,6 +182,18 @@ def _answer(run: RunFacts, gates: Sequence[GateResult], exit_code: int, live: bo
     if not counts["passed"]:
         return "unscored", "Nothing could be graded"
     return "passed", "Passed: every graded trial"
+
+
+def _unscored(trials: Sequence[TrialFacts]) -> str:
+    """ "31 trials without a score for a fault of proctor, 5 trials of 90 not run"."""
+    errored = [trial for trial in trials if trial.status == "errored"]
+    ours = sum(trial.end == "harness_error" for trial in errored)
+    blamed = {"a fault of proctor": ours, "trouble of the machine": len(errored) - ours}
+    told = [f"{_trials(count)} without a score for {why}" for why, count in blamed.items() if count]
+    waiting = sum(trial.status == "not_run" for trial in trials)
+    if waiting:
+        told.append(f"{_trials(waiting)} of {len(trials)} not run")
+    return ", ".join(told) or "it was interrupted"
 
 
 def _trials(count: int) -> str:

@@ -41,7 +41,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class TestRow:
+class Tested:
     """One test, without the change and with it."""
 
     test: str
@@ -52,7 +52,7 @@ class TestRow:
     def fate(self) -> str:
         """What became of it.
 
-        >>> TestRow("t", "failed", "passed").fate, TestRow("t", "passed", "failed").fate
+        >>> Tested("t", "failed", "passed").fate, Tested("t", "passed", "failed").fate
         ('mended', 'broken')
         """
         good = ("passed", "xfailed")
@@ -75,7 +75,7 @@ class OutcomeView:
     """One check, with what lies behind its reason."""
 
     outcome: OutcomeRecord
-    tests: tuple[TestRow, ...]
+    tests: tuple[Tested, ...]
     tests_left_out: int
     findings: tuple[Findings, ...]
     rules: tuple[tuple[str, str, str], ...]
@@ -149,12 +149,12 @@ def _outcome(outcome: OutcomeRecord, room: Room) -> OutcomeView:
     )
 
 
-def _tests(table: Any) -> tuple[TestRow, ...]:
+def _tests(table: Any) -> tuple[Tested, ...]:
     """The broken ones first, then those that were to be mended; kept ones last."""
     if not isinstance(table, Mapping):
         return ()
     rows = [
-        TestRow(str(test), str(pair[0]), str(pair[1]))
+        Tested(str(test), str(pair[0]), str(pair[1]))
         for test, pair in table.items()
         if isinstance(pair, Sequence) and len(pair) == 2
     ]

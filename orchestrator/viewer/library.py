@@ -11,6 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,6 +38,20 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class _Held:
+    """Figures, and what they are of."""
+
+    stamp: str
+    figures: Figures
+    at: float
+    cost: float
+    """Seconds it took to read them."""
+
+    def fresh(self, now: float) -> bool:
+        return now - self.at < 4 * self.cost
+
+
 class Library:
     """Use it as a context manager. Thread-safe."""
 
@@ -44,7 +59,7 @@ class Library:
         """Opens the index of `root`; raises what `Index` does. Nothing is read yet."""
         self.root = root
         self._index = Index(root)
-        self._figures: OrderedDict[str, tuple[str, Figures]] = OrderedDict()
+        self._figures: OrderedDict[str, _Held] = OrderedDict()
         self._places: dict[str, Places] = {}
         self._wanted: set[str] = set()
         self._edition = 0
@@ -98,17 +113,19 @@ class Library:
         return self._kept(("compared", base, new, across, base_agent, new_agent), compared)
 
     def figures(self, run: RunRow) -> Figures | None:
-        """What was last read of the run, or None while that is still being done."""
+        """What was last read of the run, or None while that is still being done.
+
+        A run that grows is not read again at once when reading it took long a moment ago; the thread does
+        that, and whoever looks at the page is told.
+        """
         with self._lock:
             held = self._figures.get(run.run_id)
         stamp = stamp_of(run.folder)
-        if held is not None and (held[0] == stamp or run.planned > QUICK):
-            if held[0] != stamp:
-                self._want(run.run_id)
-            return held[1]
-        if run.planned > QUICK:
+        if held is not None and held.stamp == stamp:
+            return held.figures
+        if run.planned > QUICK or (held is not None and held.fresh(time.monotonic())):
             self._want(run.run_id)
-            return None
+            return held.figures if held else None
         return self._read(run, stamp)
 
     def places(self, run: RunRow) -> Places:
@@ -120,7 +137,7 @@ class Library:
         """Another one when the run's page would look different."""
         with self._lock:
             held = self._figures.get(run.run_id)
-        return f"{stamp_of(run.folder)} {held[0] if held else ''}"
+        return f"{stamp_of(run.folder)} {held.stamp if held else ''}"
 
     # Following
 
@@ -188,9 +205,11 @@ class Library:
                 continue
 
     def _read(self, run: RunRow, stamp: str) -> Figures:
+        began = time.monotonic()
         found = figures.read(run.folder)
+        now = time.monotonic()
         with self._lock:
-            self._figures[run.run_id] = (stamp, found)
+            self._figures[run.run_id] = _Held(stamp, found, now, now - began)
             self._figures.move_to_end(run.run_id)
             while len(self._figures) > KEPT:
                 self._figures.popitem(last=False)
