@@ -113,6 +113,8 @@ def watch_asserts(compared):
         except Exception:
             pass
 
+    # What is kept of a rewritten file calls us, so that no pytest without us may take it.
+    rewrite.PYC_TAIL = ".proctor" + getattr(rewrite, "PYC_TAIL", "")
     rewrite.proctor_compared = told
     rewrite.AssertionRewriter.visit_Compare = visit_Compare
 

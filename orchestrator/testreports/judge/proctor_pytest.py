@@ -35,7 +35,17 @@ _first = {}
 
 def pytest_load_initial_conftests(early_config):
     """Before the project's first conftest, which may load the code under test: all of pytest is there."""
-    _first.setdefault("watch", proctor_watch.Watch(files=_first.get("files")))
+    if _asked[0] and "watch" not in _first:
+        proctor_equal.watch_asserts(_compared)
+        _first["watch"] = proctor_watch.Watch(files=_first.get("files"))
+
+
+_told_of_equals = []
+
+
+def _compared(first, second):
+    for tell in _told_of_equals:
+        tell(first, second)
 
 
 def pytest_configure(config):
@@ -96,7 +106,7 @@ def _recorder(pytest):
             self._session = None
             self._look = proctor_report.looking(section, _first.pop("watch", None) or proctor_watch.Watch())
             self._fly = proctor_canary.flying(section.write, proctor_canary.pytest_canaries)
-            proctor_equal.watch_asserts(proctor_equal.asking(section.write))
+            _told_of_equals.append(proctor_equal.asking(section.write))
 
         def pytest_sessionstart(self, session):
             self._session = session
