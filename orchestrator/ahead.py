@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
@@ -11,6 +12,9 @@ from orchestrator.documents.benchmark import Task
 
 WORKERS = 2
 """Tasks that are made ready at once. They wait for registries more than they compute."""
+LEAVE_WITHIN = 3.5
+"""Seconds that what has begun is waited for at the end. What hangs longer, say in a call of an engine that
+does not answer, ends with the process; the next start removes what it leaves."""
 
 
 class Ahead:
@@ -35,8 +39,10 @@ class Ahead:
     @contextmanager
     def running(self, abandon: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Make ready as long as this lasts. At the end nobody needs what is still being made: `abandon` is
-        called, and then waited for what has begun."""
-        threads = [threading.Thread(target=self._work, name=f"ahead-{n}") for n in range(WORKERS)]
+        called, and then waited LEAVE_WITHIN for what has begun."""
+        threads = [
+            threading.Thread(target=self._work, name=f"ahead-{n}", daemon=True) for n in range(WORKERS)
+        ]
         for thread in threads:
             thread.start()
         try:
@@ -44,8 +50,9 @@ class Ahead:
         finally:
             self.stop()
             abandon()
+            end = time.monotonic() + LEAVE_WITHIN
             for thread in threads:
-                thread.join()
+                thread.join(max(0.0, end - time.monotonic()))
 
     def _work(self) -> None:
         while not self._stopped.is_set():

@@ -78,6 +78,15 @@ Retries = Annotated[
         "--retries", metavar="N", min=0, help="More attempts when the machine, not the agent, failed."
     ),
 ]
+StartsPerSecond = Annotated[
+    float | None,
+    typer.Option(
+        "--starts-per-second",
+        metavar="N",
+        min=0.001,
+        help="Start trials no quicker than this, to spare an engine or a registry.",
+    ),
+]
 Tags = Annotated[
     list[str] | None,
     typer.Option("--tag", metavar="WORD", help="To find the run by (`proctor runs list --tag`); repeatable."),

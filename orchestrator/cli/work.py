@@ -37,6 +37,7 @@ class Wish:
     repeats: int = 1
     slots: int = field(default_factory=lambda: os.cpu_count() or 1)
     retries: int = 2
+    starts_per_second: float | None = None
     out: Path | None = None
     resume: bool = False
     allow_unlimited: bool = False
@@ -154,10 +155,12 @@ def _execute(
     trials: Trials,
 ) -> RunSummary:
     from importlib.metadata import version
+    from shutil import disk_usage
 
     from orchestrator import run
     from orchestrator.ahead import Ahead
     from orchestrator.befores import BeforeCache
+    from orchestrator.scheduler import LocalScheduler
     from orchestrator.tools import Tools
     from sandboxes.home import home
 
@@ -187,6 +190,9 @@ def _execute(
             provider=provider,
             store=store,
             slots=wish.slots,
+            scheduler=LocalScheduler.of_machine(
+                wish.slots, disk=disk_usage(home()).free, starts_per_second=wish.starts_per_second
+            ),
             retries=wish.retries,
             listener=listener,
             on_stop=[ahead.stop, tools.stop_fetching, *abandon],
