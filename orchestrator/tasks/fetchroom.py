@@ -33,7 +33,7 @@ _SCRIPT = _WITH_PIP + 'runpy.run_path(sys.argv[0], run_name="__main__")'
 
 
 class RoomClients:
-    """See `Clients`. What cannot be done in a room here is done by `otherwise`, and `where` says why."""
+    """See `Clients`. What cannot be done in a room here is done by `otherwise`, and `told` says why."""
 
     def __init__(self, provider: Provider, otherwise: Clients = HOST) -> None:
         self._provider = provider
@@ -90,9 +90,9 @@ class RoomClients:
     def _start_of(self, program: Program) -> tuple[str, ...]:
         beside = str(Path(self._pip).parent)
         if program == "pip":
-            return ("/usr/bin/python3", "-I", "-c", _PIP, beside)
+            return ("python3", "-I", "-c", _PIP, beside)
         if program == "python":
-            return ("/usr/bin/python3", "-I", "-c", _SCRIPT, beside)
+            return ("python3", "-I", "-c", _SCRIPT, beside)
         return (program,)
 
     @cached_property

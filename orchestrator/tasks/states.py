@@ -166,6 +166,7 @@ def prepare(
     """
     store = TreeStore(root / "trees")
     place = Place(benchmark, task)
+    clients.told()  # what an earlier task had to say
     fetched = sources.fetch(task.source, store, root / "downloads", place, clients)
     files = setups.TaskFiles.read(task, place)
     states = setups.states(store, task.setup, fetched, files, place)
