@@ -18,39 +18,8 @@ from orchestrator.store import RunFolder
 from sandboxes.errors import ProvisionFailed
 from sandboxes.fake import FakeProvider
 
-BENCHMARK = """id: small
-version: "1.0"
-tasks:
-  - id: word
-    rubric_ref: rubric/right@1.0
-    environment: {host: true}
-    source: {kind: path, path: repo}
-    fix_patch: fix.patch
-  - id: asked
-    rubric_ref: rubric/said@1.0
-    graders: [rubric_checks]
-"""
-RIGHT = """id: right
-version: "1.0"
-checks:
-  - {kind: command, id: says_right, command: grep right answer.txt, expect: test_transitions}
-scoring: {combine: all_pass}
-"""
-SAID = """id: said
-version: "1.0"
-checks:
-  - {kind: must_contain_any, id: says_right, values: [right]}
-scoring: {combine: all_pass}
-"""
-FIX = """diff --git a/answer.txt b/answer.txt
---- a/answer.txt
-+++ b/answer.txt
-@@ -1 +1 @@
--wrong
-+right
-"""
 ANSWERS = [
-    {"instance_id": "word", "model_name_or_path": "m", "model_patch": FIX, "response": "done"},
+    {"instance_id": "word", "model_name_or_path": "m", "model_patch": "", "response": "done"},
     {"id": "asked", "model_name_or_path": "m", "response": "it is right"},
 ]
 Proctor = Callable[..., int]
@@ -64,7 +33,10 @@ def faults() -> dict[str, BaseException]:
 
 @pytest.fixture
 def proctor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: dict[str, BaseException]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    faults: dict[str, BaseException],
+    bench: Callable[..., Any],
 ) -> Iterator[Proctor]:
     """The command in a folder with the benchmark `small` and its answers, the fake as its only sandbox."""
     installed = Registry.load()
@@ -76,17 +48,8 @@ def proctor(
     )
     monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    for place, text in {
-        "small/benchmark.yaml": BENCHMARK,
-        "small/rubrics/right.yaml": RIGHT,
-        "small/rubrics/said.yaml": SAID,
-        "small/repo/answer.txt": "wrong\n",
-        "small/fix.patch": FIX,
-        "answers.jsonl": "".join(json.dumps(row) + "\n" for row in ANSWERS),
-    }.items():
-        path = tmp_path / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    ANSWERS[0]["model_patch"] = (bench("word", questions=("asked",)).folder / "fix.patch").read_text()
+    Path("answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ANSWERS))
 
     def call(command: str, *arguments: object) -> int:
         where = ("--sandbox", "fake") if command == "run" else ()
@@ -108,6 +71,12 @@ def run(proctor: Proctor, capsys: pytest.CaptureFixture[str]) -> Path:
 def latest(folder: str | Path) -> dict[str, TrialRecord]:
     """By task."""
     return {record.task: record for record in RunFolder(Path(folder)).latest().values()}
+
+
+def edit(path: str | Path, old: str, new: str) -> None:
+    text = Path(path).read_text()
+    assert old in text
+    Path(path).write_text(text.replace(old, new))
 
 
 def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -141,7 +110,7 @@ def test_a_regraded_run_can_be_compared_and_graded_again(proctor: Proctor, run: 
 def test_a_stricter_rubric_moves_trials_and_the_exit_code(
     proctor: Proctor, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("small/rubrics/said.yaml").write_text(SAID.replace("[right]", "[exactly]"))
+    edit("small/rubrics/said.yaml", "[right]", "[exactly]")
 
     code = proctor("regrade", run, "--out", "second", "-q")
 
@@ -170,7 +139,7 @@ def test_a_kept_change_that_was_altered_is_not_graded(
     proctor: Proctor, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     patch = run / latest(run)["word"].artifacts["change.patch"]
-    patch.write_text(FIX.replace("+right", "+forged"))
+    edit(patch, "+right", "+forged")
 
     code = proctor("regrade", run, "--out", "second", "-q", "--json")
 
@@ -223,7 +192,8 @@ def test_work_whose_grading_broke_down_is_graded_without_its_agent(
 
 def test_a_patch_that_could_not_be_read_is_tried_again_as_it_was_handed_in(proctor: Proctor) -> None:
     Path("bad").mkdir()
-    Path("bad/word.patch").write_text(FIX.replace("@@ -1 +1 @@", "@@ -1,3 +1,3 @@"))
+    Path("bad/word.patch").write_bytes(Path("small/fix.patch").read_bytes())
+    edit("bad/word.patch", "@@ -1 +1 @@", "@@ -1,3 +1,3 @@")
     proctor("run", "small", "--tasks", "word", "--agent", "predictions:bad", "--out", "first", "-q")
     Path("bad/word.patch").unlink()
 
@@ -236,7 +206,7 @@ def test_a_patch_that_could_not_be_read_is_tried_again_as_it_was_handed_in(proct
 def test_a_task_that_is_gone_is_named_and_the_others_are_graded(
     proctor: Proctor, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("small/benchmark.yaml").write_text(BENCHMARK.replace("id: asked", "id: renamed"))
+    edit("small/benchmark.yaml", '"asked"', '"renamed"')
 
     code = proctor("regrade", run, "--out", "second", "-q", "--json")
 
@@ -248,7 +218,7 @@ def test_a_task_that_is_gone_is_named_and_the_others_are_graded(
 def test_the_tasks_of_another_benchmark_are_refused(
     proctor: Proctor, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("small/benchmark.yaml").write_text(BENCHMARK.replace("id: small", "id: large"))
+    edit("small/benchmark.yaml", '"small"', '"large"')
 
     code = proctor("regrade", run, "--out", "second", "-q")
 
@@ -260,8 +230,9 @@ def test_questions_alone_need_no_rooms(
     proctor: Proctor, run: Path, faults: dict[str, BaseException], capsys: pytest.CaptureFixture[str]
 ) -> None:
     proctor("regrade", run, "--out", "second", "-q")
-    text = BENCHMARK.partition("  - id: word")[0] + "  - id: asked" + BENCHMARK.partition("  - id: asked")[2]
-    Path("small/benchmark.yaml").write_text(text)
+    document = json.loads(Path("small/benchmark.yaml").read_text())
+    document["tasks"] = [task for task in document["tasks"] if task["id"] == "asked"]
+    Path("small/benchmark.yaml").write_text(json.dumps(document))
     faults["provision"] = ProvisionFailed("there are none")
 
     assert proctor("regrade", run, "--out", "third", "-q") == 0
