@@ -274,7 +274,7 @@ def round_trip(store: TreeStore, random: Random) -> tuple[str, str]:
     if old == new:  # the edits undid each other
         kept = snapshot(store, old, entries(after)) == old and patch == b""
         return "" if kept else "a change was captured where there is none", "empty"
-    wrong = _whole(store, (old, new), patch, after) or _in_gits_words(store, old, new)
+    wrong = _whole(store, (old, new), patch, after) or _in_gits_words(store, old, new, patch)
     end, odd = _damage(store, old, damaged(random, patch))
     return wrong or odd, end
 
@@ -291,15 +291,17 @@ def _whole(store: TreeStore, trees: tuple[str, str], patch: bytes, after: Files)
     return ""
 
 
-def _in_gits_words(store: TreeStore, old: str, new: str) -> str:
+def _in_gits_words(store: TreeStore, old: str, new: str, ours: bytes) -> str:
     """Renames and copies, as candidates hand them in. A link that moves into a folder of its own name is more
     than git's own `apply` can do: such a patch is refused, whole."""
     options = ["-r", "-p", "--binary", "--full-index", "--find-renames", "--find-copies", "--no-ext-diff"]
     patch = store.repository.run(["diff-tree", *options, old, new]).stdout
-    links = {path for path, node in store.nodes(old).items() if node.mode == LINK}
+    if patch == ours:
+        return ""
     try:
         tree = store.apply(old, patch)
     except PatchError as refused:
+        links = {path for path, node in store.nodes(old).items() if node.mode == LINK}
         moved = any(p.startswith(link + b"/") for link in links for p in patches.read(patch).touched)
         return "" if moved and refused.kind == "refused" else f"in git's own words: {refused}"
     return "" if tree == new else "git's own patch with renames gives another tree"
