@@ -16,12 +16,14 @@ from pathlib import Path
 
 import pytest
 
+import orchestrator
 from orchestrator.documents.benchmark import (
     ArchiveSource,
     Benchmark,
     Dependencies,
     Environment,
     GitSource,
+    NetworkPolicy,
     Source,
     Task,
 )
@@ -260,6 +262,18 @@ def test_a_room_is_asked_for_its_python_once(provider: Provider, store: TreeStor
 
     assert first == again
     assert first is not None and first.version.startswith("3.") and first.libc.startswith("glibc 2.")
+
+
+def test_no_room_of_a_task_has_the_machines_network(tmp_path: Path) -> None:
+    task = Task(id="t", environment=Environment(host=True), network=NetworkPolicy(allow=("*",)))
+    benchmark = Benchmark(id="b", version="1", tasks=(task,), root=tmp_path, file="b.yaml")
+    tools = Tools(benchmark, FakeProvider(), {}, (), lambda ref: None, tmp_path / "home")
+    state = tools.state(task)
+
+    assert tools.room(state).outside is None and tools.agents_room(state).outside is None
+    code = Path(orchestrator.__file__).parent
+    asking = {path.name for path in code.rglob("*.py") if "Outside(" in path.read_text(encoding="utf-8")}
+    assert asking == {"fetchroom.py"}
 
 
 def test_packages_for_a_room_without_python_are_the_authors_mistake(tmp_path: Path) -> None:
