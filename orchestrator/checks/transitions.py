@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ ROWS_KEPT = 200
 """Rows of the test table kept in an outcome; those that went wrong come first."""
 NAMES_KEPT = 20
 NAME_LENGTH = 200
+_DURATION = re.compile(r"\([\d.]+(?:ms|s)\)\Z")
 
 
 @dataclass(frozen=True)
@@ -170,17 +172,25 @@ def _plausible(test_id: str, ids: Iterable[str]) -> Iterator[str]:
 
 def _stem(test_id: str) -> str:
     """The file, or the class, that the test stands in; folders left out."""
-    return test_id.partition("[")[0].rpartition("::")[0].rpartition("/")[2].strip()
+    return _split(test_id.partition("[")[0])[0].rpartition("/")[2].strip()
 
 
 def _own(test_id: str) -> str:
     """The test's own name and parameters, without where it stands."""
     head, bracket, parameters = test_id.partition("[")
-    return (head.rpartition("::")[2] + bracket + parameters)[:500]
+    return (_split(head)[1] + bracket + parameters)[:500]
+
+
+def _split(head: str) -> tuple[str, str]:
+    """(where it stands, the test's own name): `file::test`, or `file > title > nested title`."""
+    where, _, own = max((head.rpartition(mark) for mark in ("::", " > ")), key=lambda parts: len(parts[0]))
+    return where, own
 
 
 def _folded(test_id: str) -> str:
-    return "".join(test_id.split()).casefold().replace('"', "").replace("'", "")
+    """Without what differs between two ways to write one id: space, quotes, case, a duration at the end."""
+    bare = _DURATION.sub("", "".join(test_id.split()))
+    return bare.casefold().replace('"', "").replace("'", "")
 
 
 def _key(test_id: str) -> str:
