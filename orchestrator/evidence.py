@@ -175,7 +175,10 @@ class RoomJudge:
                 except RoomFull:  # theirs, else a large enough change would have no score instead of a zero
                     return tuple(StepResult(_TOO_LARGE) for _ in steps)
             for step in steps:
-                result = _perform(room, step, deadline)
+                try:
+                    result = _perform(room, step, deadline)
+                except RoomFull:  # not even a key fits in beside the change: theirs, too
+                    result = StepResult(_TOO_LARGE)
                 results.append(result)
                 if step.stop_unless_ok and not result.done.ok:
                     break

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.befores import BeforeCache
-from orchestrator.contract import Step
+from orchestrator.contract import Key, Step
 from orchestrator.deadline import Deadline
 from orchestrator.evidence import Heard, describe
 from sandboxes.errors import RoomFull, SandboxLost
@@ -189,6 +190,17 @@ def test_a_change_that_does_not_fit_is_a_limit_it_hit_and_no_trouble_of_ours(
 
     assert [r.done.end for r in results] == ["limit_hit:disk"] * 2
     assert "does not fit" in results[0].done.stderr.text
+
+
+def test_a_change_that_leaves_no_space_for_a_reports_key_is_no_trouble_of_ours_either(
+    make_judge: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeRoom, "in_memory", False)
+    keyed = replace(step("pytest"), keys={"PROCTOR_X_NONCE": Key("/tmp/k", "word")})
+
+    results = make_judge(provider=_Tiny(), after={"state": "broken\n"}).after(keyed)
+
+    assert [r.done.end for r in results] == ["limit_hit:disk"]
 
 
 def test_a_guard_that_fails_stops_the_steps_after_it(make_judge: Callable[..., Any]) -> None:

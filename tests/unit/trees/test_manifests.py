@@ -6,6 +6,8 @@ import json
 import tomllib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orchestrator.worktree.manifests import merged, steered
 
@@ -97,3 +99,32 @@ def test_what_cannot_be_read_and_is_new_goes() -> None:
 @pytest.mark.parametrize("path", [b"package.json.txt", b"src/setup.py", b"tox.ini"])
 def test_other_files_are_no_manifests(path: bytes) -> None:
     assert steered(path) is None
+
+
+KEYS = st.sampled_from(["scripts", "jest", "imports", "name", "exports", "type", "dependencies"])
+VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists, max_leaves=4)
+STEERING = {"scripts", "jest", "imports"}
+
+
+@given(ours=st.dictionaries(KEYS, VALUES), theirs=st.dictionaries(KEYS, VALUES))
+def test_whatever_stands_in_it_a_manifest_steers_as_ours_and_says_what_theirs_says(
+    ours: dict[str, object], theirs: dict[str, object]
+) -> None:
+    made = merged(b"package.json", json.dumps(ours).encode(), json.dumps(theirs).encode())
+
+    assert made is not None
+    expected = {k: v for k, v in theirs.items() if k not in STEERING}
+    assert json.loads(made) == expected | {k: v for k, v in ours.items() if k in STEERING}
+
+
+@given(theirs=st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_no_bytes_of_a_manifest_are_a_fault_of_ours(theirs: bytes) -> None:
+    for path in (
+        b"package.json",
+        b"composer.json",
+        b"pyproject.toml",
+        b"setup.cfg",
+        b"go.mod",
+        b"Cargo.toml",
+    ):
+        merged(path, None, theirs)
