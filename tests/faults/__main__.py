@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from tests.faults import day, engine, kills, runtime
+from tests.faults import day, engine, kills, restart, runtime
 from tests.faults.tally import Tally
 
 PROVIDERS = ("oci", "docker")
@@ -71,6 +71,11 @@ def _day(asked: argparse.Namespace) -> Rows:
     yield str(told), bad
 
 
+def _restart(asked: argparse.Namespace) -> Rows:
+    for story in restart.campaign():
+        yield str(story), story.bad
+
+
 def _row(what: str, tally: Tally) -> tuple[str, list[str]]:
     return f"{what}: {tally}", tally.bad
 
@@ -79,6 +84,7 @@ CAMPAIGNS: dict[str, Callable[[argparse.Namespace], Rows]] = {
     "kills": _kills,
     "engine": _engine,
     "runtime": _runtime,
+    "restart": _restart,
     "day": _day,
 }
 

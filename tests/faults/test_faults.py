@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from orchestrator.documents.record import AgentRecord, TrialRecord
+from orchestrator.store import RunFolder
 from sandboxes.docker import DockerProvider
+from sandboxes.docker.engine import DEFAULT_SOCKET
 from sandboxes.home import rooms
 from sandboxes.oci import OciProvider
 from sandboxes.protocol import Provider
 from sandboxes.spec import Owner
-from tests.faults import day, engine, kills, leaks, runtime
-from tests.faults.proxy import Fault, Proxy, refused
+from tests.faults import day, engine, kills, leaks, runtime, small
+from tests.faults.proxy import Call, Fault, Proxy, never_answered, refused
 from tests.faults.trials import wrong
 
 
@@ -68,6 +75,42 @@ def test_a_day_of_trials_with_faults_loses_none_and_needs_no_more_memory() -> No
     assert (figures.wrong, figures.lost) == (0, 0)
     assert figures.faults > 20
     assert figures.growth < 16
+
+
+@pytest.mark.docker
+def test_an_engine_that_answers_nothing_does_not_hold_up_a_stop(docker: None, tmp_path: Path) -> None:
+    folder, _ = small.write(tmp_path / "bench", tasks=2)
+    asked, slack = threading.Event(), _machines_own_slowness()
+
+    def plan(call: Call) -> Fault | None:
+        if call.name != "POST /containers/ID/start":
+            return None
+        asked.set()
+        return Fault("never answered", never_answered)
+
+    with Proxy(os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET, plan) as between:
+        argv = [*kills.PROCTOR, "run", str(folder), "--agent", "gold", "--sandbox", "docker", "-q", "-j", "2"]
+        env = {**os.environ, "PROCTOR_HOME": str(tmp_path / "home"), "DOCKER_HOST": between.address}
+        run = subprocess.Popen([*argv, "--out", str(tmp_path / "run")], env=env, stdout=subprocess.DEVNULL)
+        assert asked.wait(120)
+
+        began = time.monotonic()
+        run.send_signal(signal.SIGINT)
+        code = run.wait(60)
+        took = time.monotonic() - began
+
+    assert code == 130 and took < 5 + slack
+    assert {record.end for record in RunFolder(tmp_path / "run").records()} <= {"interrupted"}
+    reaped = DockerProvider(Owner.current("faults"))
+    reaped.reap()
+    reaped.close()
+
+
+def _machines_own_slowness() -> float:
+    """Ten times what a Python that does nothing takes: next to nothing, but for a machine under load."""
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return 10 * (time.monotonic() - began)
 
 
 def test_another_verdict_somebody_elses_fault_and_our_own_bug_are_all_wrong() -> None:

@@ -66,6 +66,13 @@ def start(out: Path, pause: float = 0.02) -> subprocess.Popen[str]:
     return run
 
 
+def machines_own_slowness() -> float:
+    """Ten times what a Python that does nothing takes: next to nothing, but for a machine under load."""
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return 10 * (time.monotonic() - began)
+
+
 def outcome(out: Path) -> dict[str, str]:
     return {trial: record.status for trial, record in RunFolder(out).latest().items()}
 
@@ -102,7 +109,7 @@ def test_a_run_that_is_killed_again_and_again_ends_like_an_undisturbed_one(tmp_p
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("delay", [0.0, 0.3])
 def test_a_stopped_run_leaves_within_seconds_and_says_what_is_left(tmp_path, number, delay):
-    out = tmp_path / "run"
+    out, slack = tmp_path / "run", machines_own_slowness()
     run = start(out, pause=3600)
     time.sleep(delay)  # before anything is opened, and in the middle
 
@@ -111,7 +118,7 @@ def test_a_stopped_run_leaves_within_seconds_and_says_what_is_left(tmp_path, num
     run.send_signal(number)
     code = run.wait(timeout=30)
 
-    assert code == 130 and time.monotonic() - began < 5
+    assert code == 130 and time.monotonic() - began < 5 + slack
     summary = summarise(
         (job.trial for job in Plan.from_json(RunFolder(out).header.plan).trials),
         standings(RunFolder(out).records()),
