@@ -61,14 +61,15 @@ def read_lines(stdout: str, stderr: str) -> TestReport:
             return TestReport("run_incomplete", problems=(f"cargo says: {broken[0]}",), tool="cargo test")
         return TestReport("report_missing", problems=("the command printed no line of Rust's test runner",))
     problems = [why for block in blocks if (why := block.problem)]
-    if len(blocks) != len(binaries):
+    owners = _owners(binaries, blocks)
+    if owners is None:
         problems.append(
             f"cargo names {len(binaries)} test binaries and {len(blocks)} reported (leave out -q and -v)"
         )
         return TestReport("report_unreadable", problems=tuple(problems), tool="cargo test")
     statuses, doubled = once(
         (f"{binary} > {name}", status)
-        for binary, block in zip(binaries, blocks, strict=True)
+        for binary, block in zip(owners, blocks, strict=True)
         for name, status in block.tests
     )
     if broken:
@@ -84,6 +85,8 @@ class _Block:
         self.planned = planned
         self.tests: list[tuple[str, Status]] = []
         self.told: tuple[int, ...] = ()
+        self.ends_docs = False
+        """The last of a crate's doc tests, which Rust 2024 may run in two goes."""
 
     @property
     def problem(self) -> str:
@@ -104,12 +107,28 @@ def _blocks(lines: list[str]) -> Iterator[_Block]:
             if found := _BEGIN.fullmatch(line):
                 block, quoting = _Block(int(found[1])), False
                 yield block
+            elif block is not None and line.startswith("all doctests ran in "):
+                block.ends_docs = True
         elif totals := _TOTALS.fullmatch(line):
             block.told = tuple(map(int, totals.groups()))
         elif line == "failures:":
             quoting = True
         elif not quoting and (test := _LINE.fullmatch(line)):
             block.tests.append((test["name"], _WORDS[test["word"]]))
+
+
+def _owners(binaries: list[str], blocks: list[_Block]) -> list[str] | None:
+    """Whose each block is; None when that cannot be told. Doc tests that end with a line of their own are two
+    blocks, or one: all of them alike, else nobody knows."""
+    more = len(blocks) - len(binaries)
+    if more not in (0, sum(block.ends_docs for block in blocks)):
+        return None
+    owners: list[str] = []
+    for binary in binaries:
+        owners.append(binary)
+        if more and any(block.ends_docs for block in blocks[len(owners) : len(owners) + 1]):
+            owners.append(binary)
+    return owners if len(owners) == len(blocks) else None
 
 
 def _binary(found: re.Match[str]) -> str:

@@ -207,6 +207,24 @@ def test_cargo_lines_that_do_not_add_up_are_no_result(data: Path, old: str, new:
     assert report.end == end
 
 
+def test_doc_tests_that_ran_in_two_goes_are_one_binarys(data: Path) -> None:
+    report = read_lines(recorded(data, "cargo-1.95.stdout"), recorded(data, "cargo-1.95.stderr"))
+
+    docs = [i for i in report.statuses if i.startswith("demo_crate doc-tests > ")]
+    assert (report.end, len(docs), len(report.statuses)) == ("graded", 5, 13)
+    assert report.status("demo_crate doc-tests > src/lib.rs - i (line 30) - compile fail") == "passed"
+
+
+def test_doc_tests_of_which_nobody_knows_the_crate_are_unreadable(data: Path) -> None:
+    stdout, stderr = recorded(data, "cargo-1.95.stdout"), recorded(data, "cargo-1.95.stderr")
+    docs = stdout[stdout.index("\nrunning 3 tests\ntest src/lib.rs - f") :]
+    single = docs[docs.index("\nrunning 2 tests") :]
+
+    report = read_lines(stdout + single, f"{stderr}   Doc-tests other\n")
+
+    assert report.end == "report_unreadable"
+
+
 def test_a_crate_that_does_not_compile_is_an_incomplete_run() -> None:
     report = read_lines("", "error[E0308]: mismatched types\nerror: could not compile `demo` due to x\n")
 
