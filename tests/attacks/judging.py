@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import importlib
 import re
 import shutil
+import signal
 import subprocess
 import traceback
 from functools import cache
@@ -17,11 +19,13 @@ from .arena import Seen, grade
 from .corpus import Attack, Candidate, load
 
 PLACES = {"oci": "sandboxes.oci:OciProvider", "docker": "sandboxes.docker:DockerProvider"}
+_PR_SET_PDEATHSIG = 1
 _open: list[Provider] = []
 
 
 def open_rooms(sandbox: str) -> None:
-    """Once in each process of a pool."""
+    """Once in each process of a pool, which ends with the one that made it."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     module, _, name = PLACES[sandbox].partition(":")
     provider = getattr(importlib.import_module(module), name)(Owner.current("attacks"))
     _open.append(provider)
