@@ -106,11 +106,13 @@ class Notebook:
         self.artifacts[name] = path.relative_to(self.run_folder).as_posix()
 
     def keep_materials(self, digest: str, facts: Callable[[], Mapping[str, str]]) -> None:
-        """What was fetched and installed for the task's state: one file for all trials that have it. `facts`
-        is called only when it is not there yet."""
+        """What was fetched and installed for the task's state: one file for all trials that have it; none
+        where nothing was. `facts` is called only when it is not there yet."""
         path = self.run_folder / "materials" / f"{digest[:32]}.json"
         if not path.exists():
-            text = json.dumps(facts(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+            if not (seen := facts()):
+                return
+            text = json.dumps(seen, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
             path.parent.mkdir(parents=True, exist_ok=True)
             part = path.with_name(f".{self.trial}.{self.attempt}.part")
             part.write_text(text, encoding="utf-8")
