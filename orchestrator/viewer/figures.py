@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from orchestrator import words
-from orchestrator.documents.record import TrialRecord
-from orchestrator.history.facts import RunFacts, read_run
+from orchestrator.documents.record import AgentRecord, TrialRecord
+from orchestrator.history.facts import RunFacts, TrialFacts, read_run
 from orchestrator.pages import charts, overview
 from orchestrator.pages.charts import Drawn
 from orchestrator.pages.overview import Overview
 from orchestrator.report import Report, summarise
 from orchestrator.store import RunFolder
 from orchestrator.viewer.work import going_on
+
+_SHARED = ("trial", "status", "end", "score", "question_score", "reason", "seconds")
 
 
 @dataclass(frozen=True)
@@ -42,24 +45,28 @@ def read(folder: Path) -> Figures:
 
 
 def _report(folder: Path, facts: RunFacts) -> Report:
-    """Gates, warnings and the exit code need whole records; what is kept of each is small."""
-    return summarise(map(_slim, _records(folder)), facts.plan)
-
-
-def _records(folder: Path) -> Iterator[TrialRecord]:
-    return RunFolder(folder).records()
+    """Its gates, warnings and exit code. Only a rubric's gate needs more of the records than `facts` has."""
+    if any(gate.metric.startswith("rubric:") for gate in facts.plan.gates):
+        return summarise(map(_slim, RunFolder(folder).records()), facts.plan)
+    return summarise((_record(trial) for trial in facts.trials if trial.attempts), facts.plan)
 
 
 def _slim(record: TrialRecord) -> TrialRecord:
+    """What a report needs of it: all of them are in memory for a moment."""
     verdict = record.verdict
-    return record.model_copy(
-        update={
-            "verdict": None
-            if verdict is None
-            else verdict.model_copy(update={"outcomes": (), "skipped": ()}),
-            "grades": (),
-            "phases": (),
-            "artifacts": {},
-            "error": None,
-        }
+    less = None if verdict is None else verdict.model_copy(update={"outcomes": (), "skipped": ()})
+    return record.model_copy(update={"verdict": less, "grades": (), "phases": (), "artifacts": {}})
+
+
+def _record(trial: TrialFacts) -> TrialRecord:
+    """As much of a record as a report looks at. Not examined again: its facts were read from a record."""
+    known: dict[str, Any] = {name: getattr(trial, name) for name in _SHARED}
+    return TrialRecord.model_construct(
+        **known,
+        attempt=trial.attempts,
+        final=trial.status != "not_run",
+        agent=AgentRecord.model_construct(name=trial.agent),
+        verdict=None,
+        unenforced=(),
+        digests={},
     )

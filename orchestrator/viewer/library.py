@@ -65,6 +65,8 @@ class Library:
         self._edition = 0
         self._answers: OrderedDict[Hashable, tuple[int, Any]] = OrderedDict()
         self._read_once = threading.Event()
+        self._called = threading.Event()
+        self._stamps: dict[str, str] | None = None
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._follower = threading.Thread(target=self._follow, name="library", daemon=True)
@@ -144,6 +146,7 @@ class Library:
     def close(self) -> None:
         """End the thread and give the index back. Idempotent."""
         self._closing.set()
+        self._called.set()
         if self._follower.is_alive():
             self._follower.join(timeout=30)
         self._index.close()
@@ -155,22 +158,31 @@ class Library:
         self.close()
 
     def _follow(self) -> None:
-        """What takes long is done less often: a run of 100,000 trials that grows is not read every second."""
-        pause = 0.0
-        before: dict[str, str] | None = None
-        while not self._closing.wait(pause):
-            began = time.monotonic()
+        """Looks at the folders again and again, and reads at once what a page waits for."""
+        due = 0.0
+        while not self._closing.is_set():
+            self._called.wait(max(0.0, min(EVERY, due - time.monotonic())))
+            self._called.clear()
             try:
-                now = {str(folder): stamp_of(folder) for folder in run_folders(self.root)}
-                if now != before:
-                    self._index.refresh()
-                    before = now
-                    self._edition += 1
-                self._read_once.set()
+                if time.monotonic() >= due:
+                    due = self._look()
                 self._read_wanted()
             except Exception:
                 _log.warning("the runs could not be followed; trying again", exc_info=True)
-            pause = max(EVERY, 4 * (time.monotonic() - began))
+                due = time.monotonic() + EVERY
+
+    def _look(self) -> float:
+        """Bring the index up to date; when to look again. What takes long is done less often: a run of
+        100,000 trials that grows is not read every second."""
+        began = time.monotonic()
+        now = {str(folder): stamp_of(folder) for folder in run_folders(self.root)}
+        if now != self._stamps:
+            self._index.refresh()
+            self._stamps = now
+            self._edition += 1
+        self._read_once.set()
+        ended = time.monotonic()
+        return ended + max(EVERY, 4 * (ended - began))
 
     def _kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """What was made under `key` since the folders last changed, or made now."""
@@ -191,6 +203,7 @@ class Library:
     def _want(self, run_id: str) -> None:
         with self._lock:
             self._wanted.add(run_id)
+        self._called.set()
 
     def _read_wanted(self) -> None:
         with self._lock:

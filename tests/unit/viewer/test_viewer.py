@@ -10,9 +10,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from orchestrator.documents.record import TrialRecord
+from orchestrator.documents.scoring import Gate
+from orchestrator.dossier import Dossier
+from orchestrator.history.facts import read_run
+from orchestrator.pages import overview
 from orchestrator.records import to_line
 from orchestrator.store import RECORDS, RunFolder, Store
-from orchestrator.viewer import guard, library
+from orchestrator.viewer import figures, guard, library
 from orchestrator.viewer.app import build
 from orchestrator.viewer.library import Library
 from orchestrator.viewer.places import Places
@@ -238,3 +242,16 @@ def test_every_attempt_has_its_page(tmp_path: Path) -> None:
 
     assert ">Attempt 1</a>" in counts
     assert "(tried again)" in earlier and "(tried again)" not in counts
+
+
+@pytest.mark.parametrize("metric", ["pass_rate", "mean_score", "question_score", "rubric:fix_and_keep"])
+def test_the_first_screens_gates_and_exit_code_are_the_reports(metric: str, tmp_path: Path) -> None:
+    gates = [Gate(metric=metric, at_least=0.9), Gate(metric=metric, at_least=0.1, kind="soft")]
+    run = make_run(tmp_path / "run", 20, gates=gates, begun=0.9)
+    report = Dossier.read(run).report
+
+    seen = figures.read(run).seen
+
+    expected = overview.of(read_run(run), report.gates, report.warnings, report.exit_code)
+    assert seen == expected
+    assert seen.gates == report.gates
