@@ -3,7 +3,7 @@ from __future__ import annotations
 import doctest
 from typing import get_args
 
-from orchestrator.cli import words
+from orchestrator import words
 from orchestrator.documents.record import TrialStatus
 from orchestrator.outcomes import Status
 
