@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 CHROMIUM = "/usr/bin/chromium"
+KEEP = "PROCTOR_SCREENSHOTS"
 OpenPage = Callable[..., "Page"]
 
 
@@ -51,8 +53,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Opens an address and keeps what the browser complained of in `page.complaints`."""
+def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
+    """Opens an address and keeps what the browser complained of in `page.complaints`. What a page looked like
+    in the end is kept in the folder that PROCTOR_SCREENSHOTS names."""
     contexts = []
 
     def opened(address: str, *, width: int = 1280, dark: bool = False) -> Page:
@@ -73,7 +76,11 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         return page
 
     yield opened
-    for context in contexts:
+    keep = os.environ.get(KEEP)
+    for number, context in enumerate(contexts):
+        for page in context.pages if keep else ():
+            name = re.sub(r"[^\w.-]+", "-", request.node.name)[:120]
+            page.screenshot(path=Path(keep or ".") / f"{name}.{number}.png", full_page=True)
         context.close()
 
 
