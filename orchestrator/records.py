@@ -27,6 +27,18 @@ def to_line(record: TrialRecord) -> bytes:
 
 def from_line(line: bytes) -> TrialRecord:
     """Raises ValueError with one sentence for anything that is not a record of this schema version."""
+    data = plain(line)
+    try:
+        return TrialRecord.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"the line is not a trial record: {place}: {first['msg']}") from None
+
+
+def plain(line: bytes) -> dict[str, Any]:
+    """A line's values, not yet looked at one by one. Raises ValueError with one sentence for anything that is
+    no JSON object of this schema version."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -36,12 +48,7 @@ def from_line(line: bytes) -> TrialRecord:
     version = data.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise ValueError(f"the record has schema version {version!r}; this proctor reads {SCHEMA_VERSION!r}")
-    try:
-        return TrialRecord.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ValueError(f"the line is not a trial record: {place}: {first['msg']}") from None
+    return data
 
 
 def _plain(value: Any) -> Any:

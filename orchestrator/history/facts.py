@@ -6,16 +6,15 @@ records: a run of 10,000 trials is read in a fraction of a second.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.documents.record import SCHEMA_VERSION
 from orchestrator.errors import Problem
 from orchestrator.journal import lines
 from orchestrator.plan import Plan, TrialJob
+from orchestrator.records import plain
 from orchestrator.store import RECORDS, RunFolder, RunHeader
 from orchestrator.summary import STATUSES
 
@@ -186,15 +185,7 @@ def _latest(path: Path, planned: set[str], report: Report | None) -> dict[str, T
 
 def _record(line: bytes) -> dict[str, Any]:
     """The line as plain data, with the fields that are used here of the right types. Raises ValueError."""
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        raise ValueError("the line is not JSON") from None
-    if not isinstance(data, dict):
-        raise ValueError("the line is not a trial record")
-    version = data.get("schema_version", SCHEMA_VERSION)
-    if version != SCHEMA_VERSION:
-        raise ValueError(f"the record has schema version {version!r}; this proctor reads {SCHEMA_VERSION!r}")
+    data = plain(line)
     for name, kind in _NEEDED.items():
         if type(data.get(name)) is not kind:
             raise ValueError(f"the line is not a trial record: {name} is missing or of another type")

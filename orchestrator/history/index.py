@@ -6,10 +6,8 @@ or time, and forgotten when its folder is gone.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, insert, or_, select
+from sqlalchemy import Connection, delete, func, insert, or_, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from orchestrator.errors import AuthoringError, InfrastructureError, Problem
@@ -25,42 +23,15 @@ from orchestrator.history import facts
 from orchestrator.history.database import opened, said
 from orchestrator.history.facts import RunFacts, read_run
 from orchestrator.history.pairing import Subject
+from orchestrator.history.queries import EVERY_RUN, EVERY_TRIAL, at, meaning, runs_like, trials_like
+from orchestrator.history.queries import RunFilter as RunFilter
+from orchestrator.history.queries import TrialFilter as TrialFilter
 from orchestrator.history.rows import Page, RunRow, TrialRow, of_run, of_trials, run_row, trial_row
 from orchestrator.history.tables import RUNS, TAGS, TRIALS
-from orchestrator.store import HEADER, LATEST, RECORDS
+from orchestrator.store import HEADER, RECORDS
 
 Report = Callable[[Problem], None]
 _BATCH = 2000
-
-
-@dataclass(frozen=True)
-class RunFilter:
-    """Which runs; None takes every one."""
-
-    benchmark: str | None = None
-    agent: str | None = None
-    """As planned, or its first word ("predictions")."""
-    tag: str | None = None
-    machine: str | None = None
-    revision: str | None = None
-    """A commit, or how it begins."""
-    since: str | None = None
-    """A day or a time, ISO 8601: runs that started then or later."""
-    until: str | None = None
-    """Runs that started before."""
-
-
-@dataclass(frozen=True)
-class TrialFilter:
-    """Which trials; None takes every one."""
-
-    task: str | None = None
-    agent: str | None = None
-    status: str | None = None
-    end: str | None = None
-    rubric: str | None = None
-    text: str | None = None
-    """Occurs in the task's id or in the reason; case does not count."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +106,12 @@ class Index:
 
     # Asking
 
-    def runs(self, wanted: RunFilter = RunFilter(), *, offset: int = 0, limit: int = 50) -> Page[RunRow]:
+    def runs(self, wanted: RunFilter = EVERY_RUN, *, offset: int = 0, limit: int = 50) -> Page[RunRow]:
         """The newest first."""
-        query = _of_runs(select(RUNS), wanted)
+        query = runs_like(select(RUNS), wanted)
         order = (RUNS.c.started.desc(), RUNS.c.run_id.desc())
         with self._database() as connection:
-            total = connection.execute(_of_runs(select(func.count()).select_from(RUNS), wanted)).scalar_one()
+            total = connection.execute(runs_like(select(func.count()).select_from(RUNS), wanted)).scalar_one()
             rows = connection.execute(query.order_by(*order).offset(offset).limit(limit)).all()
             tags = self._tags(connection, [row.run_id for row in rows])
         return Page(tuple(run_row(row, tags.get(row.run_id, ())) for row in rows), total, offset)
@@ -148,14 +119,14 @@ class Index:
     def trials(
         self,
         run_id: str | None = None,
-        wanted: TrialFilter = TrialFilter(),
+        wanted: TrialFilter = EVERY_TRIAL,
         *,
         offset: int = 0,
         limit: int = 100,
     ) -> Page[TrialRow]:
         """Of one run, in the order of its plan; or of all runs, the newest run first."""
-        count = _of_trials(select(func.count()).select_from(TRIALS), run_id, wanted)
-        query = _of_trials(select(TRIALS), run_id, wanted).order_by(TRIALS.c.run_id.desc(), TRIALS.c.number)
+        count = trials_like(select(func.count()).select_from(TRIALS), run_id, wanted)
+        query = trials_like(select(TRIALS), run_id, wanted).order_by(TRIALS.c.run_id.desc(), TRIALS.c.number)
         with self._database() as connection:
             total = connection.execute(count).scalar_one()
             rows = connection.execute(query.offset(offset).limit(limit)).all()
@@ -173,7 +144,7 @@ class Index:
         """The run that a word means: an id or how it begins, a tag (its newest run), LATEST (the newest of
         all), or a folder that is known. Raises AuthoringError naming what was looked for."""
         with self._database() as connection:
-            found = connection.execute(_meaning(word)).all()
+            found = connection.execute(meaning(word)).all()
             ids = {row.run_id for row in found}
             exact = [row for row in found if row.run_id == word] or found
             if not exact:
@@ -275,7 +246,7 @@ class Index:
             if lives:
                 report(Problem(mine, 0, "", f"is a copy of the run in {held.folder}, which is known already"))
                 return 0
-        connection.execute(delete(RUNS).where(or_(RUNS.c.run_id == run.run_id, _at(self.host, [mine]))))
+        connection.execute(delete(RUNS).where(or_(RUNS.c.run_id == run.run_id, at(self.host, [mine]))))
         connection.execute(insert(RUNS).values(of_run(run, self.host, stamp)))
         if run.tags:
             connection.execute(insert(TAGS), [{"run_id": run.run_id, "tag": tag} for tag in run.tags])
@@ -291,7 +262,7 @@ class Index:
 
     def _forget(self, connection: Connection, folders: list[str]) -> None:
         for start in range(0, len(folders), 500):
-            connection.execute(delete(RUNS).where(_at(self.host, folders[start : start + 500])))
+            connection.execute(delete(RUNS).where(at(self.host, folders[start : start + 500])))
 
     def _tags(self, connection: Connection, run_ids: list[str]) -> dict[str, tuple[str, ...]]:
         query = select(TAGS).where(TAGS.c.run_id.in_(run_ids)).order_by(TAGS.c.tag)
@@ -329,55 +300,3 @@ def _folders(root: Path) -> list[Path]:
     except OSError:
         return []
     return [root / name for name in sorted(inside)]
-
-
-def _at(host: str, folders: list[str]) -> Any:
-    return (RUNS.c.host == host) & RUNS.c.folder.in_(folders)
-
-
-def _of_runs(query: Select[Any], wanted: RunFilter) -> Select[Any]:
-    if wanted.benchmark is not None:
-        query = query.where(RUNS.c.benchmark == wanted.benchmark)
-    if wanted.agent is not None:
-        name = json.dumps(wanted.agent)[:-1]
-        query = query.where(
-            or_(*(RUNS.c.agents.contains(f"{name}{end}", autoescape=True) for end in ('"', ":")))
-        )
-    if wanted.tag is not None:
-        query = query.where(RUNS.c.run_id.in_(select(TAGS.c.run_id).where(TAGS.c.tag == wanted.tag)))
-    if wanted.machine is not None:
-        query = query.where(RUNS.c.machine == wanted.machine)
-    if wanted.revision is not None:
-        query = query.where(RUNS.c.revision.startswith(wanted.revision, autoescape=True))
-    if wanted.since is not None:
-        query = query.where(RUNS.c.started >= wanted.since)
-    if wanted.until is not None:
-        query = query.where(RUNS.c.started < wanted.until)
-    return query
-
-
-def _of_trials(query: Select[Any], run_id: str | None, wanted: TrialFilter) -> Select[Any]:
-    equal = {
-        TRIALS.c.run_id: run_id,
-        TRIALS.c.task: wanted.task,
-        TRIALS.c.agent: wanted.agent,
-        TRIALS.c.status: wanted.status,
-        TRIALS.c.end: wanted.end,
-        TRIALS.c.rubric: wanted.rubric,
-    }
-    query = query.where(*(column == value for column, value in equal.items() if value is not None))
-    if wanted.text is not None:
-        texts = (TRIALS.c.task, TRIALS.c.reason)
-        query = query.where(or_(*(column.icontains(wanted.text, autoescape=True) for column in texts)))
-    return query
-
-
-def _meaning(word: str) -> Select[Any]:
-    newest = select(RUNS).order_by(RUNS.c.started.desc(), RUNS.c.run_id.desc())
-    if word == LATEST:
-        return newest.limit(1)
-    path = str(Path(word).absolute())
-    either = [RUNS.c.folder == path, RUNS.c.run_id.in_(select(TAGS.c.run_id).where(TAGS.c.tag == word))]
-    if re.fullmatch(r"[\w-]{4,}", word):
-        either.append(RUNS.c.run_id.startswith(word, autoescape=True))
-    return newest.where(or_(*either))

@@ -6,7 +6,6 @@ Who runs a benchmark is passed in (`Execute`), so that this knows nothing of eng
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -29,8 +28,9 @@ from orchestrator.errors import (
     EXIT_OK,
     AuthoringError,
 )
-from orchestrator.history.facts import read_run, read_tags
+from orchestrator.history.facts import read_run
 from orchestrator.history.nightly import baselines, due
+from orchestrator.history.nightly.clearing import clear_away
 from orchestrator.history.nightly.judgement import Judged, Rerun, finding, gate_ends, judge
 from orchestrator.history.nightly.ledger import Ledger
 from orchestrator.history.nightly.telling import notify
@@ -38,9 +38,6 @@ from orchestrator.history.pairing import Side, Subject, sides
 from orchestrator.store import HEADER, RunFolder, now
 from orchestrator.summary import PRECEDENCE
 from orchestrator.surroundings import machine
-
-NIGHT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(\.[0-9]+)?")
-"""Names of the folders of nights."""
 
 
 @dataclass(frozen=True)
@@ -277,37 +274,3 @@ def _unknown(config: Nightly, apart: _Apart, tally: _Tally) -> list[str]:
         known = {trial.task for run in runs for trial in run.trials}
         found += [f"quarantine: no benchmark of this night has the task {t}" for t in tasks if t not in known]
     return found if len(tally.held) == len(config.benchmarks) else []
-
-
-def clear_away(config: Nightly, nights: Sequence[Night]) -> tuple[str, ...]:
-    """Delete the folders of nights beyond the retention. Those of the newest nights, of tonight's baselines,
-    and those with a run that somebody tagged, stay. Returns the names of those that went."""
-    newest = nights[-config.retention.nights :]
-    keep = {night.night for night in newest}
-    used = {run.baseline for run in nights[-1].runs if run.baseline} if nights else set()
-    keep |= {night.night for night in nights if any(run.run_id in used for run in night.runs)}
-    first = next((n.night for n in nights if any(run.exit_code == EXIT_OK for run in n.runs)), None)
-    if config.baseline.policy == "first" and first:
-        keep.add(first)
-    finished = {night.night for night in nights}
-    oldest = min(night.night for night in newest)
-    gone = []
-    for folder in sorted(p for p in config.root.iterdir() if NIGHT.fullmatch(p.name) and p.is_dir()):
-        old = folder.name in finished or folder.name < oldest  # one that never ended is no night, but old
-        if folder.name in keep or not old or _tagged(folder):
-            continue
-        grave = folder.with_name(f".pruned-{folder.name}")
-        shutil.rmtree(grave, ignore_errors=True)
-        folder.rename(grave)
-        shutil.rmtree(grave, ignore_errors=True)
-        gone.append(folder.name)
-    return tuple(gone)
-
-
-def _tagged(night: Path) -> bool:
-    """Whether somebody gave one of its runs a tag."""
-    for path in night.glob(f"*/{HEADER}"):
-        tags = read_tags(path.parent, RunFolder(path.parent).header)
-        if any(tag.partition(":")[0] not in ("nightly", "night", "again") for tag in tags):
-            return True
-    return False

@@ -21,9 +21,10 @@ from orchestrator.cli.nightly import COMMANDS
 from orchestrator.documents.nightly import Confirm, Finding, GateEnd, Night, Nightly, NightRun, Notify
 from orchestrator.errors import AuthoringError, InfrastructureError
 from orchestrator.history.nightly import due
+from orchestrator.history.nightly.clearing import NIGHT, clear_away
 from orchestrator.history.nightly.judgement import Rerun, judge
 from orchestrator.history.nightly.ledger import Ledger
-from orchestrator.history.nightly.night import NIGHT, Execute, Order, Ran, clear_away, run_night
+from orchestrator.history.nightly.night import Execute, Order, Ran, run_night
 from orchestrator.history.nightly.telling import notify
 from orchestrator.history.nightly.timers import SNIPPETS, units
 from orchestrator.history.pairing import Side
