@@ -212,8 +212,8 @@ def test_honest_habits_of_tests_are_no_change_of_the_runner(run: Callable[..., R
     assert (report.end, report.changed, report.counts) == ("graded", (), {"passed": 1})
 
 
-def test_an_object_that_equals_everything_is_not_told_from_honest_code(run: Callable[..., Ran]) -> None:
-    """A limit, named in docs/trust.md: only other questions, asked from outside, tell."""
+def test_a_helper_of_the_tests_that_equals_everything_is_left_alone(run: Callable[..., Ran]) -> None:
+    """Only what test files do not define is told; the code under test has its case in `test_equals`."""
     exit_code, report = run(
         "class Anything(int):\n    __eq__ = lambda self, other: True\n    __hash__ = int.__hash__\n"
         "class T(unittest.TestCase):\n    def test_a(self): self.assertEqual(Anything(1), 2)\n"
