@@ -14,15 +14,18 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.tasks.clients import HERE, HOST, TIMEOUT, Answer, Clients, Notes, Program, last_line
 from orchestrator.tasks.downloads import SourceUnavailable
 from orchestrator.tasks.hostfiles import folder_entries
-from orchestrator.tasks.settings import Settings, of_machine
 from sandboxes import roomfs
 from sandboxes.errors import ImageUnavailable, LimitUnenforceable
 from sandboxes.protocol import Done, Provider
 from sandboxes.spec import MIB, Command, Entry, Limits, Outside, RoomSpec
+
+if TYPE_CHECKING:
+    from orchestrator.tasks.settings import Settings
 
 FOLDER = "/fetch"
 """Where clients work inside the room."""
@@ -101,6 +104,8 @@ class RoomClients:
 
     @cached_property
     def _settings(self) -> Settings:
+        from orchestrator.tasks.settings import of_machine  # most runs fetch nothing
+
         return of_machine(os.environ, Path.home())
 
     @cached_property
