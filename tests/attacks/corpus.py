@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 DATA = Path(__file__).parent / "data"
-HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,9 @@ class Malformed(ValueError):
     """The corpus says something it must not; str() says what and where."""
 
 
+@cache
 def load(folder: Path = DATA) -> Corpus:
-    """The whole corpus. Raises Malformed."""
+    """The whole corpus, read once. Raises Malformed."""
     families = tuple(_family(path) for path in sorted((folder / "families").glob("*.yaml")))
     honest = tuple(_made(Candidate, row, "honest.yaml") for row in _rows(folder / "honest.yaml"))
     corpus = Corpus(families, honest)
@@ -114,7 +115,7 @@ def load(folder: Path = DATA) -> Corpus:
 
 def _family(path: Path) -> Family:
     name = path.stem
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    document = _yaml(path)
     attacks = tuple(_made(Attack, {**row, "family": name}, path.name) for row in document["attacks"])
     for attack in attacks:
         if attack.known_to_win == bool(attack.stopped_by) or not attack.why:
@@ -124,8 +125,13 @@ def _family(path: Path) -> Family:
     return Family(name, document["title"], attacks)
 
 
+def _yaml(path: Path) -> Any:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(path.read_text(encoding="utf-8"), loader)
+
+
 def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    yield from yaml.safe_load(path.read_text(encoding="utf-8"))
+    yield from _yaml(path)
 
 
 def _made(kind: type[Any], row: Mapping[str, Any], where: str) -> Any:
