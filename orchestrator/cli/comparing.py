@@ -46,7 +46,11 @@ def saved(
     from orchestrator.checks.contest import Ruling, settle
     from orchestrator.checks.delta_forms import BY_MESSAGE, Gate
     from orchestrator.contract import ChangedFile
+    from orchestrator.errors import AuthoringError
 
+    for file, _ in (before, after):
+        if not Path(file).is_file():
+            raise AuthoringError(f"{file} is no saved report: give two of them, or two states")
     old, new = (_report(tool, *side) for side in (before, after))
     changes = [ChangedFile(now, was, "renamed") for was, now in (renames or {}).items()]
     compared = compare(object(), old, new, changes)  # type: ignore[arg-type]
@@ -64,8 +68,6 @@ def _report(tool: str, file: str, root: str) -> Any:
 
     if tool not in FORMATS:
         raise AuthoringError(f"no saved report of {tool!r} can be read; known: {', '.join(sorted(FORMATS))}")
-    if not Path(file).is_file():
-        raise AuthoringError(f"{file} is no file: give two saved reports, or two states")
     try:
         report = FORMATS[tool](Raw(read_bytes(Path(file), 512 << 20), root=root))
     except AnalyzerError as error:

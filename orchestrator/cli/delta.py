@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -131,10 +131,28 @@ def command(
     if as_json + sarif + markdown > 1:
         raise AuthoringError("give only one of --json, --sarif and --markdown")
     mode = "no_new" if no_new else "net"
-    if _is_report(before) or _is_report(after):
+    if Path(before).is_file() or Path(after).is_file():
+        _without_effect(
+            "saved reports",
+            {
+                "--standard": standard,
+                "--target": target,
+                "--option": option,
+                "--allow": allow,
+                "--forbid": forbid,
+                "--repo": repo,
+                "--image": image,
+                "--debian": debian,
+                "--pip": pip,
+                "--npm": npm,
+                "--profile": profile,
+            },
+        )
         reports = ((before, before_root), (after, after_root))
         gate = comparing.saved(tool, *reports, min_delta, mode, _pairs(rename or []))
     else:
+        roots = {"--before-root": before_root, "--after-root": after_root, "--rename": rename}
+        _without_effect("states that are measured here", roots)
         wish: dict[str, Any] = {"standard": standard, "target": target, "allow": allow, "forbid": forbid}
         metadata = {name: value for name, value in wish.items() if value} | {"mode": mode}
         gate = comparing.measured(
@@ -150,8 +168,12 @@ def command(
     return 0 if gate.passed else 1
 
 
-def _is_report(given: str) -> bool:
-    return Path(given).is_file()
+def _without_effect(where: str, given: Mapping[str, object]) -> None:
+    """What would silently do nothing is refused. Raises AuthoringError."""
+    from orchestrator.errors import AuthoringError
+
+    if idle := [name for name, value in given.items() if value]:
+        raise AuthoringError(f"{', '.join(idle)} would have no effect on {where}")
 
 
 def _pairs(given: Sequence[str]) -> dict[str, Any]:

@@ -56,7 +56,10 @@ def test_other_forms(form: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((BEFORE, "/nowhere", "--tool", "phpcs"), "is no file"),
+        ((BEFORE, "/nowhere", "--tool", "phpcs"), "/nowhere is no saved report: give two of them"),
+        (("/tmp", AFTER, "--tool", "phpcs"), "/tmp is no saved report: give two of them"),
+        ((BEFORE, AFTER, "--tool", "phpcs", "--target", "src"), "--target would have no effect on saved"),
+        (("/tmp", "/tmp", "--tool", "phpcs", "--rename", "a=b"), "--rename would have no effect on states"),
         ((BEFORE, AFTER, "--tool", "phpstan"), "known shape"),
         ((BEFORE, AFTER, "--tool", "number"), "no saved report"),
         (("nowhere", "/tmp", "--tool", "phpcs"), "no folder, no file"),
