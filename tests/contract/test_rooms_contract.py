@@ -460,6 +460,32 @@ def test_eight_rooms_at_once_each_get_their_own_answer(engine: Provider) -> None
     assert sorted(found) == sorted(f"{number}.{turn}" for number in range(8) for turn in range(3))
 
 
+@pytest.mark.parametrize(
+    ("greed", "end"),
+    [
+        ("x=$(head -c 400000000 /dev/zero | tr '\\0' x); echo ${#x}", "limit_hit:memory"),
+        ("cat /dev/zero > /tmp/all; exit 1", "limit_hit:disk"),
+        ("cat /dev/zero", "limit_hit:output"),
+    ],
+    ids=["memory", "disk", "output without an end or a line"],
+)
+def test_what_a_neighbour_takes_changes_nothing_for_another(engine: Provider, greed: str, end: str) -> None:
+    ends: list[str] = []
+
+    def take() -> None:
+        with engine.provision(room_spec()) as room:
+            ends.append(room.run(Command(greed)).end)
+
+    with engine.provision(room_spec()) as room:
+        greedy = threading.Thread(target=take)
+        greedy.start()
+        answers = [room.run(Command("echo here > f && cat f")) for _ in range(3)]
+        greedy.join()
+
+    assert [answer.stdout.text for answer in answers] == ["here\n"] * 3
+    assert ends == [end]
+
+
 def test_nothing_is_left_behind(engine: Provider, proctor_home: Path) -> None:
     files_before = sum(1 for _ in Path("/proc/self/fd").iterdir())
     with engine.provision(room_spec()) as room:

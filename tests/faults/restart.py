@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -134,6 +135,10 @@ class _Engine:
         if self._process is not None:
             self._process.terminate()
             self._process.wait(60)
+        for folder in Path("/proc").glob("[0-9]*"):  # shims of containers that outlived it
+            with suppress(OSError):
+                if f"{self._place}/exec".encode() in (folder / "cmdline").read_bytes():
+                    os.kill(int(folder.name), signal.SIGKILL)
         points = [line.split(" ")[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
         for point in sorted((p for p in points if p.startswith(f"{self._place}/")), reverse=True):
             subprocess.run(["umount", "-l", point], capture_output=True)
