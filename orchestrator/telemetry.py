@@ -146,10 +146,12 @@ def exported(inner: Listener, about: Attributes) -> Iterator[Listener]:
         traces.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         reader = PeriodicExportingMetricReader(OTLPMetricExporter())
         metrics = MeterProvider([reader], resource, shutdown_on_exit=False)
+        tracer = traces.get_tracer(SCOPE)
+        run = tracer.start_span("proctor.run", attributes=about)
         try:
-            with traces.get_tracer(SCOPE).start_as_current_span("proctor.run", attributes=about) as span:
-                yield Telemetry(inner, traces.get_tracer(SCOPE), metrics.get_meter(SCOPE), span)
+            yield Telemetry(inner, tracer, metrics.get_meter(SCOPE), run)
         finally:
+            run.end()
             delivered = _within(PATIENCE, metrics.shutdown, traces.shutdown)
     if complaints or not delivered:
         place = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318")
