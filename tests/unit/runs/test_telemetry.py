@@ -205,6 +205,18 @@ def test_a_run_is_delivered_by_otlp_when_it_is_asked_for(
     assert {"proctor.trials", "proctor.checks", "proctor.check.score"} <= names
 
 
+def test_what_breaks_a_run_is_not_sent(collector: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    port, came = collector
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+
+    with pytest.raises(ValueError), telemetry.exported(Silent(), {"proctor.run": "this one"}):
+        raise ValueError("the answer is SECRET")
+
+    (sent,) = came["/v1/traces"]
+    assert b"this one" in sent and b"SECRET" not in sent and b"ValueError" not in sent
+
+
 def test_a_collector_that_is_not_there_is_a_warning_and_changes_nothing(
     questions: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
