@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from orchestrator import gates as benchmark_gates
+from orchestrator.calibrate import REFERENCE_AGENTS
 from orchestrator.documents.nightly import REGRESSION, Confirm, Finding, GateEnd, Night, NightGate
 from orchestrator.documents.record import TrialRecord
 from orchestrator.history.claims import claim, points
@@ -163,8 +164,9 @@ def _regression(
         elif not has_baseline:
             reason = "there is no baseline yet; this night can be the first"
             told.append(_end(REGRESSION, gate.kind, benchmark, agent, True, reason))
-        elif not by_agent:
-            reason = "regression could not be measured: the night cannot be compared with its baseline"
+        elif not by_agent or agent not in REFERENCE_AGENTS:
+            why = "has no such candidate; choose another" if by_agent else "is not comparable with this night"
+            reason = f"regression could not be measured: the baseline {why}"
             told.append(_end(REGRESSION, gate.kind, benchmark, agent, False, reason))
     if not told:
         reason = "regression could not be measured: gold and noop are compared only among themselves"

@@ -16,7 +16,10 @@ from orchestrator.cli.ending import finish
 
 PROCTOR = Path(sys.executable).with_name("proctor")
 REPOSITORY = Path(__file__).parents[3]
-HEAVY = ("rich", "pydantic", "docker", "jsonschema", "sacrebleu", "tenacity", "yaml")
+HEAVY = (
+    *("rich", "pydantic", "docker", "jsonschema", "sacrebleu", "tenacity", "yaml"),
+    *("numpy", "scipy", "sqlalchemy"),
+)
 
 
 def call(*arguments: object) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 import shutil
@@ -46,6 +47,14 @@ def test_an_example_runs_as_written(
     told = capsys.readouterr().out
     assert alike(shown, told), told
     assert code == int("runs/monday runs/wednesday" in call)
+
+
+def test_the_examples_from_python_run_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DOCS / "examples")
+
+    results = doctest.testfile(str(DOCS / "comparing.md"), module_relative=False)
+
+    assert results.attempted >= 8 and results.failed == 0
 
 
 def test_there_are_examples_of_a_loss_a_gain_and_of_nothing() -> None:

@@ -270,6 +270,20 @@ def test_a_gate_that_cannot_be_measured_is_missed(nightly: Any, machine: Any, ga
     assert "could not be measured" in night.gates[0].reason
 
 
+def test_a_candidate_that_the_baseline_does_not_have_opens_no_gate(nightly: Any, machine: Any) -> None:
+    both = {**GOOD, "command:b": many("t", 20, "ppp")}
+    run_night(
+        nightly(candidates=["gold", "command:a"]), machine({**GOOD, "gold": GOOD["command:a"]})[0], clock(1)
+    )
+
+    config = nightly(candidates=["gold", "command:a", "command:b"])
+    night = run_night(config, machine({**both, "gold": GOOD["command:a"]})[0], clock(2))
+
+    assert night is not None and night.exit_code == 1
+    assert [(gate.agent, gate.met) for gate in night.gates] == [("command:a", True), ("command:b", False)]
+    assert night.gates[1].reason.endswith("the baseline has no such candidate; choose another")
+
+
 def test_a_baseline_of_another_major_version_is_no_verdict_but_a_task_for_the_author(
     nightly: Any, machine: Any
 ) -> None:
