@@ -51,6 +51,7 @@ bench: $(VENV)/.developing ## measure the cost over bare containers, the start-u
 	@.ci/with-engines $(BIN)/python bench/startup.py
 	@$(BIN)/python bench/fake_trials.py
 	@$(BIN)/python bench/rubrics.py
+	@$(BIN)/python bench/history.py
 	@$(BIN)/python bench/nights.py --months 20
 	@.ci/with-engines $(BIN)/python bench/floor.py
 	@.ci/with-engines $(BIN)/python bench/delta.py

@@ -26,16 +26,16 @@ PATIENCE = 10
 def opened(root: Path, environment: Mapping[str, str] = os.environ) -> Engine:
     """The database for the runs below `root`, its tables made and of this version.
 
-    A folder that cannot be written gets an index in memory. A damaged file is made again. Raises
+    A folder or file that cannot be written gets an index in memory. A damaged file is made again. Raises
     AuthoringError for a PROCTOR_STORE that is no address, InfrastructureError for a server that does not
     answer.
     """
     address = environment.get(VARIABLE, "").strip()
     if address:
         return _server(_url(address))
-    if not os.access(root, os.W_OK):
-        return _prepared(_sqlite(None))
     file = root / FILE
+    if not os.access(root, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
+        return _prepared(_sqlite(None))
     try:
         return _prepared(_sqlite(file))
     except DatabaseError as error:

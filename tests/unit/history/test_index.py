@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -229,6 +230,25 @@ def test_where_nothing_can_be_written_the_index_lives_in_memory(
     with Index.current(root, {}) as index:
         assert ids(index) == ["id-a"]
     assert not (root / FILE).exists()
+
+
+def test_proctors_that_follow_at_the_same_time_do_not_disturb_each_other(
+    root: Path, make_run: MakeRun
+) -> None:
+    for number in range(6):
+        make_run(str(number), {f"t{n}": "p" for n in range(20)})
+
+    def follow(_: int) -> int:
+        with Index.current(root, {}) as index:
+            index.rebuild()
+            return index.refresh().read
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(follow, range(4)))
+
+    with Index.current(root, {}) as index:
+        assert index.runs().total == 6
+        assert index.trials().total == 120
 
 
 def test_folders_that_hold_no_readable_run_are_told_and_hide_no_other(root: Path, make_run: MakeRun) -> None:
