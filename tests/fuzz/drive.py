@@ -43,7 +43,7 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=1, help="targets that run beside each other")
     parser.add_argument("--replay", type=Path, help="one kept input, once")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], default=[])
+    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], default=[], metavar="target")
     asked = parser.parse_args()
     targets = asked.targets or list(TARGETS)
     if asked.replay:
