@@ -95,6 +95,8 @@ class Overview:
     """Everything a run's first screen shows, apart from the list of its trials."""
 
     run: RunFacts
+    counts: Mapping[str, int]
+    """Trials by status."""
     answer: Answer
     answer_text: str
     """The headline: one sentence."""
@@ -111,10 +113,6 @@ class Overview:
     drift: tuple[Step, ...]
     elapsed: float | None
     """Seconds of all trials together; None before the first ended."""
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        return self.run.counts
 
     @property
     def planned(self) -> int:
@@ -145,6 +143,7 @@ def of(
     begun = [t for t in trials if t.attempts]
     return Overview(
         run=run,
+        counts=run.counts,
         answer=answer,
         answer_text=text,
         gates=tuple(gates),

@@ -27,6 +27,9 @@ EACH = 25
 FIRST = 100
 """Rows that stand in the file without a script."""
 LEVEL = 6
+BUDGET = 11_000_000
+"""Bytes of packed trials; what comes after, and passed trials come last, is shown in short."""
+SHORT = Room(log=300, patch=800, logs=False, rows=10)
 _GRAVITY = ("errored", "failed", "invalid", "unscored", "not_run", "passed")
 
 
@@ -67,7 +70,7 @@ def room_for(trials: int) -> Room:
         return Room()
     if trials <= 1500:
         return Room(log=8_000, patch=32_000)
-    return Room(log=1_500, patch=8_000, logs=trials <= 3000)
+    return Room(log=1_500, patch=8_000, logs=trials <= 3000, rows=40)
 
 
 def _rows(facts: RunFacts, trials: list[TrialFacts], names: dict[str, str]) -> Iterator[dict[str, object]]:
@@ -88,12 +91,14 @@ def _parts(dossier: Dossier, records: list[TrialRecord]) -> Iterator[tuple[str, 
     template = environment().get_template("trial.html.jinja")
     link = InFile()
     read = Artifacts(dossier.folder).read
+    spent = 0
     for start in range(0, len(records), EACH):
-        part = [
-            template.render(t=trialview.of(record, read, room), link=link, attempts=())
-            for record in records[start : start + EACH]
-        ]
-        yield f"part-{start // EACH}", _packed(part)
+        views = [trialview.of(record, read, room) for record in records[start : start + EACH]]
+        packed = _packed([template.render(t=view, link=link, attempts=()) for view in views])
+        spent += len(packed)
+        if spent > BUDGET:
+            room = SHORT
+        yield f"part-{start // EACH}", packed
 
 
 def _packed(value: object) -> Markup:

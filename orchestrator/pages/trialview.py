@@ -14,7 +14,6 @@ from orchestrator.pages.text import FileDiff, Shown, diff, printed
 Artifact = Callable[[TrialRecord, str, int], bytes | None]
 """(record, name, most bytes) -> the end of what it kept under that name."""
 
-ROWS_SHOWN = 300
 _FINDINGS = {"new": "New", "fixed": "Fixed", "hidden": "Hidden, not mended", "gone": "Gone with files"}
 _STREAMS = ("stdout", "stderr", "evidence")
 
@@ -29,6 +28,8 @@ class Room:
     """Characters of a change."""
     logs: bool = True
     """Whether logs are shown that an outcome does not quote."""
+    rows: int = 300
+    """Of a table of tests or findings."""
 
 
 @dataclass(frozen=True)
@@ -133,15 +134,15 @@ def of(record: TrialRecord, artifact: Artifact, room: Room = Room()) -> TrialVie
 def _outcome(outcome: OutcomeRecord, room: Room) -> OutcomeView:
     details = dict(outcome.details)
     tests = _tests(details.pop("tests", None))
-    findings = tuple(_findings(details))
-    rules = tuple(_rules(details.pop("by_rule", None)))
+    findings = tuple(_findings(details, room.rows))
+    rules = tuple(_rules(details.pop("by_rule", None)))[: room.rows]
     logs = tuple(_streams(details, room))
     left_out = details.pop("tests_left_out", 0)
     rest = json.dumps(details, indent=1, ensure_ascii=False, default=str) if details else ""
     return OutcomeView(
         outcome=outcome,
-        tests=tests[:ROWS_SHOWN],
-        tests_left_out=max(0, len(tests) - ROWS_SHOWN) + (left_out if isinstance(left_out, int) else 0),
+        tests=tests[: room.rows],
+        tests_left_out=max(0, len(tests) - room.rows) + (left_out if isinstance(left_out, int) else 0),
         findings=findings,
         rules=rules,
         logs=logs,
@@ -162,7 +163,7 @@ def _tests(table: Any) -> tuple[Tested, ...]:
     return tuple(sorted(rows, key=lambda row: order[row.fate]))
 
 
-def _findings(details: dict[str, Any]) -> Iterator[Findings]:
+def _findings(details: dict[str, Any], most: int) -> Iterator[Findings]:
     for key, title in _FINDINGS.items():
         rows = details.get(key)
         if not isinstance(rows, Sequence) or isinstance(rows, str):
@@ -171,7 +172,7 @@ def _findings(details: dict[str, Any]) -> Iterator[Findings]:
             continue
         del details[key]
         if rows:
-            shown = rows[:ROWS_SHOWN]
+            shown = rows[:most]
             yield Findings(
                 title, tuple((str(p), _line(n), str(r), str(s), str(m)) for p, n, r, s, m in shown)
             )

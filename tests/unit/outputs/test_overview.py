@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from orchestrator.documents.record import TrialRecord
 from orchestrator.documents.scoring import Gate
 from orchestrator.dossier import Dossier
 from orchestrator.history.facts import read_run
-from orchestrator.pages import overview
+from orchestrator.pages import overview, report
 from orchestrator.pages.overview import Overview
 from orchestrator.pages.text import diff, plain, printed
 from orchestrator.pages.trialview import Tested
@@ -25,8 +26,8 @@ See = Callable[..., Overview]
 def see(tmp_path: Path) -> See:
     def made(*arguments: Any, live: bool = False, **fields: Any) -> Overview:
         run = make_run(tmp_path / "run", *arguments, **fields)
-        report = Dossier.read(run).report
-        return overview.of(read_run(run), report.gates, report.warnings, report.exit_code, live=live)
+        found = Dossier.read(run).report
+        return overview.of(read_run(run), found.gates, found.warnings, found.exit_code, live=live)
 
     return made
 
@@ -155,3 +156,17 @@ def test_a_patch_that_is_none_is_shown_as_it_is() -> None:
     ((file,), _) = diff(b"no patch at all <x>\n", 10_000)
 
     assert "no patch at all &lt;x&gt;" in file.html
+
+
+def test_a_report_too_full_to_be_sent_around_shows_the_last_trials_in_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wordy(record: TrialRecord, kept: dict[str, bytes]) -> TrialRecord:
+        kept["agent.log"] = random.Random(record.trial).randbytes(30_000).hex("\n", 40).encode()
+        return record
+
+    dossier = Dossier.read(make_run(tmp_path / "run", 100, ["gold"], twist=wordy))
+    whole = len(report.document(dossier))
+    monkeypatch.setattr(report, "BUDGET", 500_000)
+
+    assert len(report.document(dossier)) < 500_000 + whole // 3 < whole
