@@ -90,6 +90,14 @@ def test_a_line_of_content_cannot_pose_as_a_header() -> None:
     assert added_lines(patch) == b"@@ -1 +1 @@\n++ eval(\n"
 
 
+def test_lines_of_two_hunks_do_not_touch() -> None:
+    patch = (
+        b"@@ -1 +1,2 @@\n a\n+eval\n@@ -9 +10,2 @@\n b\n+(x)\n@@ -20 +22,0 @@\n-c\n@@ -30 +31,2 @@\n d\n+e\n"
+    )
+
+    assert added_lines(patch) == b"eval\n\n(x)\n\ne\n"
+
+
 def test_no_change_is_no_patch_and_never_passes(graded: Callable[..., CheckOutcome]) -> None:
     outcome = graded(NO_EVAL, OLD)
 
