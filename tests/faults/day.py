@@ -17,27 +17,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tenacity import wait_none
-
-from orchestrator import inputs, plan, run, trial
-from orchestrator.agents import make_all
-from orchestrator.befores import BeforeCache
+from orchestrator import run
 from orchestrator.documents.record import TrialRecord
-from orchestrator.loading import load_benchmark
 from orchestrator.plan import TrialJob
-from orchestrator.plugins import Registry
-from orchestrator.rubrics import RubricStore
-from orchestrator.store import RunFolder, RunHeader, Store
-from orchestrator.tools import Tools
+from orchestrator.store import RunFolder
 from sandboxes.errors import EngineGone, ProvisionFailed, SandboxError, SandboxLost, StreamBroken
 from sandboxes.fake import FakeProvider, FakeRoom, done
 from sandboxes.protocol import Done
 from sandboxes.spec import Command
 from tests.faults import small
+from tests.faults.trials import AGENTS, Prepared
 
 RATE = 0.05
 """Of the calls that open rooms and run commands, so many fail."""
-AGENTS = ("gold", "noop")
 TROUBLE = (SandboxLost, StreamBroken, ProvisionFailed, EngineGone)
 
 
@@ -109,42 +101,14 @@ def campaign(trials: int, seed: int, *, slots: int = 2) -> Figures:
     """Run so many trials, give or take a few, and look at what came of them."""
     with tempfile.TemporaryDirectory(prefix="proctor-faults-") as name, _home(Path(name)) as home:
         folder, _ = small.write(Path(name) / "bench")
-        benchmark = load_benchmark(folder)
-        registry = Registry.load()
-        agents = make_all(AGENTS, registry.agents, benchmark)
-        rubrics = RubricStore.load([folder / "rubrics"])
         repeats = max(1, trials // (small.TASKS * len(AGENTS)))
-        decisive = inputs.of(benchmark, agents, rubrics.resolve, version="1")
-        planned = plan.make(benchmark, AGENTS, repeats, inputs=decisive)
-        provider = _Unreliable(seed)
-        tools = Tools(
-            benchmark=benchmark,
-            provider=provider,
-            agents=agents,
-            executors=registry.executors,
-            rubrics=rubrics.resolve,
-            home=home,
-            befores=BeforeCache(),
-        )
-        gauge, out = _Gauge(len(planned.trials)), Path(name) / "run"
-        with Store.create(RunHeader.begin(benchmark.id, planned.to_json()), out) as store:
-            before = _cpu()
-            run.execute(
-                planned,
-                attempt=lambda job, note: trial.run(job, note, tools),
-                benchmark=benchmark,
-                provider=provider,
-                store=store,
-                slots=slots,
-                retries=4,
-                wait=wait_none(),
-                listener=gauge,
-            )
-            spent, growth = _cpu() - before, gauge.growth
-        return _figures(out, [job.trial for job in planned.trials], provider.failed, growth, spent)
+        provider, out = _Unreliable(seed), Path(name) / "run"
+        gauge, before = _Gauge(repeats * small.TASKS * len(AGENTS)), _cpu()
+        planned = Prepared(folder, home, repeats).run(provider, out, slots=slots, retries=4, listener=gauge)
+        return _figures(out, planned, provider.failed, gauge.growth, _cpu() - before)
 
 
-def _figures(out: Path, planned: list[str], faults: int, growth: float, spent: float) -> Figures:
+def _figures(out: Path, planned: tuple[str, ...], faults: int, growth: float, spent: float) -> Figures:
     finals: Counter[str] = Counter()
     wrong = errored = 0
     for record in RunFolder(out).records():

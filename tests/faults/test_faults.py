@@ -78,9 +78,13 @@ def test_a_day_of_trials_with_faults_loses_none_and_needs_no_more_memory() -> No
 
 
 @pytest.mark.docker
-def test_an_engine_that_answers_nothing_does_not_hold_up_a_stop(docker: None, tmp_path: Path) -> None:
+def test_an_engine_that_answers_nothing_does_not_hold_up_a_stop(
+    docker: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
     folder, _ = small.write(tmp_path / "bench", tasks=2)
-    asked, slack = threading.Event(), _machines_own_slowness()
+    asked, slack, temporary = threading.Event(), _machines_own_slowness(), tmp_path / "tmp"
+    temporary.mkdir()
 
     def plan(call: Call) -> Fault | None:
         if call.name != "POST /containers/ID/start":
@@ -90,7 +94,7 @@ def test_an_engine_that_answers_nothing_does_not_hold_up_a_stop(docker: None, tm
 
     with Proxy(os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET, plan) as between:
         argv = [*kills.PROCTOR, "run", str(folder), "--agent", "gold", "--sandbox", "docker", "-q", "-j", "2"]
-        env = {**os.environ, "PROCTOR_HOME": str(tmp_path / "home"), "DOCKER_HOST": between.address}
+        env = {**os.environ, "DOCKER_HOST": between.address}
         run = subprocess.Popen([*argv, "--out", str(tmp_path / "run")], env=env, stdout=subprocess.DEVNULL)
         assert asked.wait(120)
 
@@ -101,9 +105,10 @@ def test_an_engine_that_answers_nothing_does_not_hold_up_a_stop(docker: None, tm
 
     assert code == 130 and took < 5 + slack
     assert {record.end for record in RunFolder(tmp_path / "run").records()} <= {"interrupted"}
-    reaped = DockerProvider(Owner.current("faults"))
-    reaped.reap()
-    reaped.close()
+    after = DockerProvider(Owner.current("faults"))
+    assert any("mount" in thing for thing in after.reap().removed)
+    after.close()
+    assert leaks.left(tmp_path / "home", temporary) == []
 
 
 def _machines_own_slowness() -> float:

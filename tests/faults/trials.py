@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tenacity import wait_none
 
@@ -26,21 +27,22 @@ NOBODYS = ("errored", "not_run")
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Both trials of one task, ready to be run again and again."""
+class Prepared:
+    """A run of the small benchmark, ready to begin: `run` carries it out in `out` on any provider."""
 
     folder: Path
-    task: str
     home: Path
+    repeats: int = 1
+    tasks: str | None = None
 
-    def run(self, provider: Provider, *, retries: int = 2, slots: int = 1) -> list[TrialRecord]:
-        """Both, one after the other, into a folder that is gone afterwards: the last record of each."""
+    def run(self, provider: Provider, out: Path, **options: Any) -> tuple[str, ...]:
+        """Carry it out without pauses between attempts. The trials that were planned."""
         benchmark = load_benchmark(self.folder)
         registry = Registry.load()
         agents = make_all(AGENTS, registry.agents, benchmark)
         rubrics = RubricStore.load([self.folder / "rubrics"])
         decisive = inputs.of(benchmark, agents, rubrics.resolve, version="1")
-        planned = plan.make(benchmark, AGENTS, 1, self.task, inputs=decisive)
+        planned = plan.make(benchmark, AGENTS, self.repeats, self.tasks, inputs=decisive)
         tools = Tools(
             benchmark=benchmark,
             provider=provider,
@@ -50,8 +52,6 @@ class Pair:
             home=self.home,
             befores=BeforeCache(),
         )
-        out = self.folder / "run"
-        shutil.rmtree(out, ignore_errors=True)
         with Store.create(RunHeader.begin(benchmark.id, planned.to_json()), out) as store:
             run.execute(
                 planned,
@@ -59,10 +59,25 @@ class Pair:
                 benchmark=benchmark,
                 provider=provider,
                 store=store,
-                slots=slots,
-                retries=retries,
                 wait=wait_none(),
+                **options,
             )
+        return tuple(job.trial for job in planned.trials)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Both trials of one task, ready to be run again and again."""
+
+    folder: Path
+    task: str
+    home: Path
+
+    def run(self, provider: Provider) -> list[TrialRecord]:
+        """Both, one after the other, into a folder that is gone afterwards: the last record of each."""
+        out = self.folder / "run"
+        shutil.rmtree(out, ignore_errors=True)
+        Prepared(self.folder, self.home, tasks=self.task).run(provider, out)
         return list(RunFolder(out).latest().values())
 
 
