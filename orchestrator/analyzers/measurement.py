@@ -138,9 +138,8 @@ class Analyzer(Protocol):
     Optional: `suppresses` (name of a syntax in `suppressions`, whose new comments are reported),
     `obeys_suppressions(check)` (False when the run defeats them, so that nothing must be counted back; True
     when it is missing), `outside` (True when it runs on the image's own programs alone and nothing of the
-    candidate's, so that search paths into the work tree are closed and the touched files are parsed ahead of it
-    in the same container), `config_names` (globs of the files tools of its kind are steered by, for
-    the report).
+    candidate's: search paths into the work tree are closed, touched files are parsed ahead of it in the
+    same container), `config_names` (globs of the files tools of its kind are steered by, for the report).
     """
 
     name: str
