@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PATIENCE = 5.0
@@ -25,32 +27,39 @@ def machine() -> dict[str, str]:
     return facts
 
 
-def revision(folder: Path) -> dict[str, str]:
-    """revision, branch and state (clean, changed) of the repository around `folder`, as far as `folder` goes;
-    empty where there is none, where it has no commit, or where git is missing or does not answer.
+Told = Callable[[], dict[str, str]]
+
+
+@contextmanager
+def revision(folder: Path) -> Iterator[Told]:
+    """Asks git, which works beside us; call what comes back for its answer: revision, branch and state
+    (clean, changed) of the repository around `folder`, as far as `folder` goes; empty where there is none,
+    where it has no commit, or where git is missing or does not answer.
 
     One git process, without locks, hooks or a file watcher of the repository's choosing.
     """
-    command = [
-        "git",
-        "-c",
-        "core.fsmonitor=false",
-        "-C",
-        str(folder),
-        "status",
-        "--porcelain=v2",
-        "--branch",
-        "--",
-        ".",
-    ]
+    command = ["git", "-c", "core.fsmonitor=false", "-C", str(folder)]
+    command += ["status", "--porcelain=v2", "--branch", "--", "."]
     env = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    quiet = subprocess.DEVNULL
     try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=PATIENCE, env=env, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    return {} if done.returncode else parsed(done.stdout.decode("utf-8", "replace"))
+        asked = subprocess.Popen(command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, env=env)
+    except OSError:
+        yield dict
+        return
+
+    def told() -> dict[str, str]:
+        try:
+            said, _ = asked.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            return {}
+        return {} if asked.returncode else parsed(said.decode("utf-8", "replace"))
+
+    with asked:
+        try:
+            yield told
+        finally:
+            asked.kill()
 
 
 def parsed(status: str) -> dict[str, str]:

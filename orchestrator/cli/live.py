@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import Counter
@@ -190,21 +191,21 @@ def _pace(pace: Pace, elapsed: float, running: Mapping[str, float]) -> str:
 @contextmanager
 def shown(title: str, planned: int, *, quiet: bool = False, pace: Pace | None = None) -> Iterator[Progress]:
     """A progress display that fits where stderr goes."""
-    from orchestrator.cli.printing import console
-
-    out = console(stderr=True)
     if quiet:
         yield Quiet()
-    elif out.is_terminal:
+    elif sys.stderr.isatty():
         from rich.live import Live
 
         from orchestrator.cli.machine import Machine
+        from orchestrator.cli.printing import console
+
+        out = console(stderr=True)
 
         board = Board(words.safe(title), planned, pace=pace, machine=Machine(time.monotonic))
         with Live(get_renderable=board.__rich__, console=out, refresh_per_second=8, transient=True):
             yield board
     else:
-        yield Lines(planned, lambda line: print(line, file=out.file, flush=True), pace)
+        yield Lines(planned, lambda line: print(line, file=sys.stderr, flush=True), pace)
 
 
 def _name(job: TrialJob) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from orchestrator.report import Report
     from orchestrator.store import Store
     from orchestrator.summary import RunSummary
+    from orchestrator.surroundings import Told
     from orchestrator.tools import Tools
     from sandboxes.protocol import Provider
 
@@ -103,6 +104,15 @@ def carry_out(wish: Wish, trials: Trials = ordinary) -> Result:
     Raises AuthoringError before anything is started, sandboxes.errors.EngineGone when no room can be
     opened here, orchestrator.journal.JournalFailed when records can no longer be kept.
     """
+    from orchestrator.cli.given import find
+    from orchestrator.surroundings import revision
+
+    place = find(wish.benchmark)
+    with revision(place if place.is_dir() else place.parent) as git:
+        return _carried_out(wish, trials, git)
+
+
+def _carried_out(wish: Wish, trials: Trials, git: Told) -> Result:
     from orchestrator import applied, graders
     from orchestrator.cli.live import shown
     from orchestrator.report import summarise
@@ -120,7 +130,7 @@ def carry_out(wish: Wish, trials: Trials = ordinary) -> Result:
         plan = _plan(wish, given, agents, provider.name)
         title = given.benchmark.label or given.benchmark.id
         with (
-            _store(wish, given, plan, provider, run_id) as store,
+            _store(wish, given, plan, provider, run_id, git) as store,
             shown(title, len(plan.trials), quiet=wish.quiet, pace=_pace(wish, plan, store)) as progress,
             _told(wish, plan, store, provider, progress) as listener,
         ):
@@ -324,13 +334,13 @@ def _plan(wish: Wish, given: Given, agents: Mapping[str, Agent], provider: str) 
     return replace(made, trials=tuple(job for job in made.trials if job.trial in wish.only))
 
 
-def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str) -> Store:
+def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str, git: Told) -> Store:
     import platform
     from importlib.metadata import version
 
     from orchestrator.cli.failure import say
     from orchestrator.store import RunHeader, Store, now
-    from orchestrator.surroundings import machine, revision
+    from orchestrator.surroundings import machine
 
     header = RunHeader(
         run_id=run_id,
@@ -346,7 +356,7 @@ def _store(wish: Wish, given: Given, plan: Plan, provider: Provider, run_id: str
         },
         tags=wish.tags,
         machine=machine(),
-        git=revision(given.benchmark.root),
+        git=git(),
         given=_whereabouts(wish, given),
         regraded_from=wish.regraded_from,
         plan=plan.to_json(),

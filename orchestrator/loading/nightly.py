@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from orchestrator.documents.nightly import REGRESSION, Nightly
 from orchestrator.errors import AuthoringError, Problem
 from orchestrator.loading.explain import explain
 from orchestrator.loading.located import Located
 from orchestrator.loading.texts import read_document
 from orchestrator.loading.words import did_you_mean
 from orchestrator.schemas import checker
+
+if TYPE_CHECKING:
+    from orchestrator.documents.nightly import Nightly
 
 FILE_NAME = "nightly.yaml"
 
@@ -23,6 +25,10 @@ def load_nightly(path: Path) -> Nightly:
 
     Raises AuthoringError with every problem: of the schema, and of fields that do not go together.
     """
+    from orchestrator.documents.nightly import (
+        Nightly,
+    )  # only nights need it: it is not built for each command
+
     file = path / FILE_NAME if path.is_dir() else path
     doc = read_document(file)
     problems = list(explain(checker("nightly"), doc, doc.data))
@@ -96,6 +102,8 @@ def _confirm(doc: Located, given: Any) -> Iterator[Problem]:
 
 
 def _gate(doc: Located, at: tuple[str | int, ...], gate: dict[str, Any]) -> Iterator[Problem]:
+    from orchestrator.documents.nightly import REGRESSION
+
     if gate.get("metric") == REGRESSION and "at_least" in gate:
         yield doc.problem((*at, "at_least"), "a regression has no at_least", "remove it; see level")
     if gate.get("metric") != REGRESSION and "metric" in gate and "at_least" not in gate:

@@ -26,7 +26,6 @@ from orchestrator.tasks.interpreter import HOST_PYTHON, Interpreter
 from orchestrator.tasks.memo import Memo
 from orchestrator.tasks.place import Place
 from orchestrator.tasks.releases import ReleaseMissing
-from orchestrator.tasks.requirements import unmet
 from orchestrator.tasks.wheels import wheel_entries
 from orchestrator.worktree.trees import TreeStore
 from sandboxes.spec import DEFAULT_PATH, Entry, Layer
@@ -149,6 +148,10 @@ def _installed(
 
 
 def _pip(items: Sequence[str], folder: Path, room: Room) -> tuple[Iterator[Entry], dict[str, str]]:
+    from orchestrator.tasks.requirements import (
+        unmet,
+    )  # loads packaging: only when something is fetched at all
+
     words = ["download", "--no-deps", "--quiet", *room.python.options, "--dest", HERE]
     done = room.clients.call("pip", [*words, "--", *items], folder)
     if done.returncode:

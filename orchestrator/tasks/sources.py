@@ -19,7 +19,7 @@ from orchestrator.documents.benchmark import (
     ReleasePairSource,
     Source,
 )
-from orchestrator.tasks import debian, debs, gits, urlfetch
+from orchestrator.tasks import debian, debs, gits
 from orchestrator.tasks.archives import ArchiveTrouble, unpack
 from orchestrator.tasks.clients import HERE, HOST, Clients, last_line
 from orchestrator.tasks.downloads import Downloads, SourceUnavailable, WrongHash
@@ -131,7 +131,7 @@ def _download(url: str, into: Path, place: Place, clients: Clients) -> None:
         raise place.wrong("source.url", f"{url} is not an http or https address")
     with tempfile.TemporaryDirectory(prefix="proctor-url-") as name:
         folder = Path(name)
-        shutil.copyfile(urlfetch.__file__, folder / "urlfetch.py")
+        shutil.copyfile(Path(__file__).with_name("urlfetch.py"), folder / "urlfetch.py")
         done = clients.call("python", [f"{HERE}/urlfetch.py", url, f"{HERE}/file"], folder)
         said = done.stdout.decode("utf-8", "replace").strip()
         if said in ("404", "410"):
