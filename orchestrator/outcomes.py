@@ -102,8 +102,8 @@ class Verdict:
 
     @property
     def route(self) -> Route | None:
-        """Where the response goes by this verdict (rule 223): what did not clearly pass is for review, and what
-        could not be judged for trouble of the machine goes nowhere."""
+        """Where the response goes by this verdict (rule 223): what did not clearly pass is for review, and
+        what could not be judged for trouble of the machine goes nowhere."""
         if self.errored:
             return None
         return "accept" if self.passed else "review"
