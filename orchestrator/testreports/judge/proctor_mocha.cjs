@@ -7,8 +7,7 @@ const fs = require("node:fs");
 const { createRequire } = require("node:module");
 const path = require("node:path");
 const process = require("node:process");
-const { replaced, take, tool } = require("./proctor_runners.cjs");
-const { Section } = require("./proctor_section.cjs");
+const { replaced, take } = require("./proctor_runners.cjs");
 
 class Recorder {
   constructor(section, runner) {
@@ -99,8 +98,8 @@ function named(word) {
 }
 
 module.exports = function (runner, options) {
-  const ours = take("mocha");
-  if (ours) new Recorder(new Section(ours, tool("mocha")), runner);
+  const section = take("mocha");
+  if (section) new Recorder(section, runner);
   const Reporter = named(replaced());
   return new (Reporter.default ?? Reporter)(runner, options);
 };

@@ -10,7 +10,8 @@ const fs = require("node:fs");
 const path = require("node:path");
 const process = require("node:process");
 const { isMainThread } = require("node:worker_threads");
-const { asked } = require("./proctor_section.cjs");
+const { watched } = require("./proctor_files.cjs");
+const { Section, asked } = require("./proctor_section.cjs");
 
 const PROGRAMS = {
   jest: ["JEST", /^jest(\.js)?$/],
@@ -21,11 +22,26 @@ const PROGRAMS = {
 const ours = {};
 let named = "spec";
 
-/** Path and nonce of one runner's report; null when nobody asked, or somebody took them already. */
+/** The section of `runner`'s run; null when nobody asked, or somebody took it already. At its end it names the
+ * test files that are no longer what they were when the runner started. */
 function take(runner) {
-  const found = ours[runner] ?? null;
+  const found = ours[runner];
   delete ours[runner];
-  return found;
+  return found ? new Watching(found.asked, tool(runner), found.changed) : null;
+}
+
+class Watching extends Section {
+  #changed;
+
+  constructor(asked, version, changed) {
+    super(asked, version);
+    this.#changed = changed;
+  }
+
+  end(collected, status) {
+    for (const file of this.#changed().slice(0, 20)) this.write({ kind: "changed", what: `file ${file}` });
+    super.end(collected, status);
+  }
 }
 
 /** The mocha reporter that the command named, which ours stands in for. */
@@ -83,11 +99,11 @@ function takePost() {
     if (!pattern.test(script)) continue;
     const found = asked(word);
     if (found === null) continue;
-    ours[name] = found;
+    ours[name] = { asked: found, changed: watched(process.cwd()) };
     ADD[name](process.argv);
   }
 }
 
 if (isMainThread) takePost();
 
-module.exports = { replaced, take, tool };
+module.exports = { replaced, take };

@@ -7,12 +7,10 @@ import process from "node:process";
 
 const require = createRequire(import.meta.url);
 const { take } = require("./proctor_runners.cjs");
-const { Section } = require("./proctor_section.cjs");
 
 export default class {
   onInit(vitest) {
-    const ours = take("vitest");
-    this.section = ours && new Section(ours, `vitest ${vitest.version ?? ""}`.trim());
+    this.section = take("vitest");
     this.vitest = vitest;
     this.failed = false;
   }

@@ -62,7 +62,7 @@ import(words.at(-1).slice("--reporter=".length)).then(({ default: Reporter }) =>
       { type: "suite", name: "group", result: broken, tasks: [task("struck", "skip")] },
     ],
   };
-  reporter.onInit({ version: "9.9.9", state: { getFiles: () => [file] } });
+  reporter.onInit({ state: { getFiles: () => [file] } });
   reporter.onTestRunEnd([], [{}], "failed");
   reporter.onFinished([], []);
 });
@@ -158,8 +158,29 @@ def test_a_jest_that_exits_early_leaves_no_result(run: Callable[..., Ran]) -> No
     assert report.end == "run_incomplete"
 
 
+def test_a_test_file_that_is_rewritten_and_put_back_meanwhile_is_told(run: Callable[..., Ran]) -> None:
+    early = """
+        const fs = require("node:fs");
+        const text = fs.readFileSync("tests/a.test.js");
+        fs.writeFileSync("tests/a.test.js", "");
+        fs.writeFileSync("tests/a.test.js", text);
+    """
+    files = {
+        "jest.js": JEST.replace("EARLY", early),
+        "tests/a.test.js": "// a\n",
+        "tests/b.test.js": "// b\n",
+    }
+
+    _, report = run("jest", "node jest.js", files)
+
+    assert report is not None
+    assert (report.end, report.changed) == ("graded", ("file tests/a.test.js",))
+
+
 def test_vitest_tells_hooks_and_errors_outside_of_tests_once(run: Callable[..., Ran]) -> None:
-    words, report = run("vitest", "node vitest.js run", {"vitest.js": VITEST})
+    files = {"vitest.js": VITEST, "package.json": '{"version": "9.9.9"}'}
+
+    words, report = run("vitest", "node vitest.js run", files)
 
     assert words == ["run", "--reporter=default", f"--reporter={JUDGE}/proctor_vitest.mjs"]
     assert report is not None
