@@ -180,9 +180,17 @@ class Library:
             self._index.refresh()
             self._stamps = now
             self._edition += 1
-        self._read_once.set()
+            self._read_once.set()
+            self._warm()
         ended = time.monotonic()
         return ended + max(EVERY, 4 * (ended - began))
+
+    def _warm(self) -> None:
+        """What is likely to be asked for next, and takes long where runs are big."""
+        for run in self._index.runs(RunFilter(), limit=1).rows:
+            self.trend(run.benchmark, "agent")
+            if run.planned > QUICK:
+                self._want(run.run_id)
 
     def _kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """What was made under `key` since the folders last changed, or made now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -138,8 +139,16 @@ def test_a_run_that_comes_later_is_found(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_big_run_is_read_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_read = threading.Event()
+    read = figures.read
+
+    def slowly(folder: Path) -> figures.Figures:
+        may_read.wait(60)
+        return read(folder)
+
     monkeypatch.setattr(library, "EVERY", 0.01)
     monkeypatch.setattr(library, "QUICK", 2)
+    monkeypatch.setattr(figures, "read", slowly)
     make_run(tmp_path / "a", 3, ["gold"])
     with Library(tmp_path) as shelf:
         shelf.start()
@@ -147,6 +156,7 @@ def test_a_big_run_is_read_in_the_background(tmp_path: Path, monkeypatch: pytest
         address = f"/runs/{run_id(tmp_path)}"
 
         first = page.get(address).text
+        may_read.set()
         later = next(text for _ in range(5000) if "Trials by state" in (text := page.get(address).text))
 
     assert "are being put together" in first
