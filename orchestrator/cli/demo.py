@@ -34,7 +34,8 @@ def command(
     from orchestrator.cli.failure import say
     from orchestrator.cli.given import shipped
     from orchestrator.cli.tables import print_report
-    from orchestrator.cli.work import Wish, carry_out
+    from orchestrator.cli.wish import Wish
+    from orchestrator.cli.work import carry_out
 
     benchmark = shipped() / BENCHMARK
     wish = Wish(benchmark, agents(benchmark), sandbox=sandbox, out=out, quiet=quiet, argv=("proctor", "demo"))

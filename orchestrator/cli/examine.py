@@ -14,7 +14,7 @@ from orchestrator.cli import words
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from orchestrator.cli.work import Result
+    from orchestrator.cli.wish import Result
     from orchestrator.documents.validation import TaskValidation, Validation
     from orchestrator.plan import Plan
     from orchestrator.validation.witness import Witness
@@ -69,11 +69,12 @@ def carry_out(wish: Wish) -> tuple[Result, Validation]:
     import os
 
     from orchestrator.cli import work
+    from orchestrator.cli.wish import Wish as RunWish
     from orchestrator.validation.rounds import AGENTS, watched
     from orchestrator.validation.witness import Witness
 
     witness = Witness()
-    run = work.Wish(
+    run = RunWish(
         benchmark=wish.benchmark,
         agents=AGENTS,
         sandbox=wish.sandbox,

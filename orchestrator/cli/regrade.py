@@ -11,7 +11,7 @@ import typer
 from orchestrator.cli import options
 
 if TYPE_CHECKING:
-    from orchestrator.cli.work import Result
+    from orchestrator.cli.wish import Result
     from orchestrator.dossier import Dossier
     from orchestrator.regrade import Shift
 
@@ -49,7 +49,8 @@ def command(
     import sys
 
     from orchestrator import regrade
-    from orchestrator.cli.work import Wish, carry_out
+    from orchestrator.cli.wish import Wish
+    from orchestrator.cli.work import carry_out
     from orchestrator.dossier import Dossier
     from orchestrator.store import RunFolder
 

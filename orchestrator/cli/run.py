@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from orchestrator.cli import options
 
 if TYPE_CHECKING:
-    from orchestrator.cli.work import Result, Wish
+    from orchestrator.cli.wish import Result, Wish
 
 NAME = "run"
 SUMMARY = "Grade agents on a benchmark."
@@ -50,7 +50,8 @@ def command(
     """
     import sys
 
-    from orchestrator.cli.work import Wish, carry_out
+    from orchestrator.cli.wish import Wish
+    from orchestrator.cli.work import carry_out
 
     wish = Wish(
         benchmark=benchmark,

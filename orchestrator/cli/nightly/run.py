@@ -75,7 +75,8 @@ def executor(config: Nightly, *, quiet: bool = False, telemetry: bool = False) -
         return path if path.exists() else Path(name)
 
     def execute(order: Order) -> Ran:
-        from orchestrator.cli.work import Wish, carry_out
+        from orchestrator.cli.wish import Wish
+        from orchestrator.cli.work import carry_out
         from orchestrator.errors import EXIT_FAILED, EXIT_OK
         from orchestrator.history.nightly.night import Ran
         from orchestrator.store import HEADER
