@@ -58,7 +58,7 @@ class RunHeader(BaseModel):
     machine: Mapping[str, str] = Field(default_factory=dict)
     """name, system, cores, memory."""
     git: Mapping[str, str] = Field(default_factory=dict)
-    """revision, branch and state (clean, changed) of the repository around the benchmark; empty outside one."""
+    """revision, branch and state (clean, changed) of the repository around the benchmark, if there is one."""
     given: Mapping[str, Any] = Field(default_factory=dict)
     """Where its documents lay: benchmark, rubrics (more folders), config; and which executors were chosen."""
     regraded_from: str = ""
