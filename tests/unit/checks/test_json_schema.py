@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator.checks import validation
 from orchestrator.checks.ecma import to_pcre
+from orchestrator.checks.formats import LONGEST
 from orchestrator.checks.json_schema import JsonSchemaExecutor
 from orchestrator.checks.regex import Regex
 from orchestrator.outcomes import CheckOutcome
@@ -104,6 +105,16 @@ def test_numbers_are_what_was_written(check: Callable[..., CheckOutcome]) -> Non
 def test_formats_are_enforced(check: Callable[..., CheckOutcome], name: str, good: str, bad: str) -> None:
     assert check({"format": name}, json.dumps(good)).passed
     assert not check({"format": name}, json.dumps(bad)).passed
+
+
+@pytest.mark.parametrize("name", ["email", "uri-reference", "regex"])
+def test_a_text_that_is_longer_than_any_format_satisfies_none(
+    check: Callable[..., CheckOutcome], name: str
+) -> None:
+    text = "a@b" if name == "email" else "a"
+
+    assert check({"format": name}, json.dumps(text + "b" * (LONGEST - len(text)))).passed
+    assert not check({"format": name}, json.dumps(text + "b" * (LONGEST - len(text) + 1))).passed
 
 
 def test_a_format_nobody_knows_is_named(check: Callable[..., CheckOutcome]) -> None:
