@@ -74,7 +74,7 @@ def _benchmarks(doc: Located, data: dict[str, Any]) -> Iterator[Problem]:
         name = entry.get("benchmark")
         if isinstance(name, str) and name not in listed:
             at = ("quarantine", number, "benchmark")
-            known = did_you_mean(name, (str(other) for other in listed))
+            known = did_you_mean(name, {str(other) for other in listed})
             yield doc.problem(at, f'"{name}" is none of the benchmarks', known)
 
 
