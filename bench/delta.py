@@ -28,6 +28,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import bare
+import floor as interleaved
 
 from orchestrator.analyzers import Finding
 from orchestrator.analyzers.delta import compare
@@ -69,7 +70,10 @@ def main() -> int:
             sides = written(place, copies)
             kinds = Registry.load().sandboxes
             with opened(kinds, asked.provider, Owner.current("bench")) as provider:
-                told(copies, measured(contestants(sides, place, provider, asked.provider), asked.rounds))
+                told(
+                    copies,
+                    interleaved.measure(contestants(sides, place, provider, asked.provider), asked.rounds),
+                )
     subprocess.run([sys.executable, __file__, "--matching"], check=True)
     return 0
 
@@ -155,16 +159,6 @@ def typed(sides: tuple[Path, Path], provider: str) -> float:
     if done.returncode:
         sys.exit(f"{' '.join(argv)} exited {done.returncode}:\n{done.stderr.decode()}{done.stdout.decode()}")
     return took
-
-
-def measured(runs: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    for run in runs.values():
-        run()
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(rounds):
-        for name, run in runs.items():
-            times[name].append(run())
-    return times
 
 
 def told(copies: int, times: dict[str, list[float]]) -> None:
