@@ -33,9 +33,8 @@ def side(given: str, repo: str | None) -> State:
 
 
 def _means_something(ref: str) -> bool:
-    from orchestrator.inputs import commit
-
-    return Path(".git").exists() and commit(Path(), ref) != ref
+    asked = ["git", "rev-parse", "--verify", "-q", "--end-of-options", f"{ref}^{{commit}}"]
+    return Path(".git").exists() and subprocess.run(asked, capture_output=True, check=False).returncode == 0
 
 
 def _folder(folder: Path, store: TreeStore) -> str:

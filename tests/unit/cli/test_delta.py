@@ -142,6 +142,19 @@ def test_a_ref_is_looked_for_in_the_repository_one_stands_in(
     assert held == {b"a.php": b"old", b".gitignore": b"vendor\n"}
 
 
+def test_a_whole_commit_id_is_a_ref_as_well(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """As `git merge-base` prints it."""
+    done = subprocess.run(["git", "rev-parse", "main"], check=True, capture_output=True, text=True)
+
+    held = _content(done.stdout.strip(), tmp_path_factory.mktemp("home"))
+
+    assert held == {b"a.php": b"old", b".gitignore": b"vendor\n"}
+    with pytest.raises(AuthoringError, match="no ref of a repository here"):
+        side("0" * 40, None)
+
+
 def test_a_work_tree_is_what_git_would_commit_of_it(
     repository: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
