@@ -284,7 +284,7 @@ def test_a_guard_that_fails_is_worth_nothing_whatever_the_delta(run: Callable[..
 
 
 def test_a_guard_that_fails_without_the_change_is_nobodys_failure(run: Callable[..., Any]) -> None:
-    with pytest.raises(TaskInvalid, match="a guard fails on the unmodified state: .* exit code 3"):
+    with pytest.raises(TaskInvalid, match=r"a guard fails on the unmodified state: .* exit code 3"):
         run(number(guard_command="exit 3"), **states("1", "100"))
 
 
