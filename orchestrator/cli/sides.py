@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -27,14 +28,18 @@ def side(given: str, repo: str | None) -> State:
     url, _, ref = given.rpartition("@")
     if url and ref:
         return lambda store: _commit(url, ref, store)
-    if given and _means_something(given):
-        return lambda store: _commit(".", given, store)
+    if given and (top := _repository_of(given)):
+        return lambda store: _commit(top, given, store)
     raise AuthoringError(f"{given} is no folder, no file, no REPOSITORY@REF, and no ref of a repository here")
 
 
-def _means_something(ref: str) -> bool:
+def _repository_of(ref: str) -> str:
+    """The repository one stands in, when it knows `ref`; empty when not."""
     asked = ["git", "rev-parse", "--verify", "-q", "--end-of-options", f"{ref}^{{commit}}"]
-    return Path(".git").exists() and subprocess.run(asked, capture_output=True, check=False).returncode == 0
+    if subprocess.run(asked, capture_output=True, check=False).returncode:
+        return ""
+    top = subprocess.run(["git", "rev-parse", "--show-toplevel"], capture_output=True, check=False)
+    return os.fsdecode(top.stdout.removesuffix(b"\n"))
 
 
 def _folder(folder: Path, store: TreeStore) -> str:

@@ -142,6 +142,14 @@ def test_a_ref_is_looked_for_in_the_repository_one_stands_in(
     assert held == {b"a.php": b"old", b".gitignore": b"vendor\n"}
 
 
+def test_a_ref_is_found_from_a_folder_below_as_well(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository / "vendor")
+
+    assert _content("main", tmp_path_factory.mktemp("home")).keys() == {b"a.php", b".gitignore"}
+
+
 def test_a_whole_commit_id_is_a_ref_as_well(
     repository: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
