@@ -29,8 +29,6 @@ class Figures:
     """Agent -> what tables call it."""
     charts: Drawn
     live: bool
-    ended: frozenset[str]
-    """Trials with a final record."""
 
 
 def read(folder: Path) -> Figures:
@@ -40,8 +38,7 @@ def read(folder: Path) -> Figures:
     report = _report(folder, facts)
     seen = overview.of(facts, report.gates, report.warnings, report.exit_code, live=live)
     names = words.short_names(facts.agents)
-    ended = frozenset(t.trial for t in facts.trials if t.status != "not_run")
-    return Figures(seen, names, charts.drawn(seen, names), live, ended)
+    return Figures(seen, names, charts.drawn(seen, names), live)
 
 
 def _report(folder: Path, facts: RunFacts) -> Report:

@@ -38,6 +38,11 @@ class Places:
             except FileNotFoundError:
                 return
 
+    def __contains__(self, trial: object) -> bool:
+        """Whether the trial has a record, as far as the file was followed."""
+        with self._lock:
+            return trial in self._found
+
     def attempts(self, trial: str) -> list[TrialRecord]:
         """The trial's records, by attempt; empty when it has none. Lines that are no records are left out."""
         self.follow()

@@ -22,7 +22,7 @@ from orchestrator.pages.environment import render
 from orchestrator.pages.links import Filter, InViewer, query
 from orchestrator.summary import STATUSES
 from orchestrator.viewer.library import Library
-from orchestrator.viewer.work import at_work, going_on
+from orchestrator.viewer.work import Working, at_work, going_on
 
 Asked = Mapping[str, str]
 RUNS_SHOWN = 50
@@ -79,7 +79,7 @@ def run(library: Library, run_id: str, asked: Asked) -> str:
         names=figures.names if figures else words.short_names(row.agents),
         charts=figures.charts if figures else None,
         live=figures is None or going_on(row.folder),
-        working=at_work(row.folder, figures.ended) if figures and figures.live else (),
+        working=_working(library, row) if figures and figures.live else (),
         link=link,
         f=f,
         rows=[trial.facts for trial in found.rows],
@@ -91,6 +91,13 @@ def run(library: Library, run_id: str, asked: Asked) -> str:
             lambda n: link.filter(status=f.status, agent=f.agent, q=f.q, page=n),
         ),
     )
+
+
+def _working(library: Library, row: RunRow) -> tuple[Working, ...]:
+    """What has begun and has no record by now: the figures may be a moment old."""
+    places = library.places(row)
+    places.follow()
+    return at_work(row.folder, places)
 
 
 def trial(library: Library, run_id: str, trial_id: str, attempt: int | None) -> str:
