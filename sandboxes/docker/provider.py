@@ -31,6 +31,8 @@ from sandboxes.spec import Image, Layer, Owner, RoomSpec
 
 MAKER = "proctor.maker"
 """Label: which provider made a thing. By it the end finds what a call whose answer was lost has left."""
+SWEEPS = 3
+"""How often it is tried: an engine that said no once may do it the next time."""
 FILES_SWITCH = "PROCTOR_DOCKER_FILES"
 """Environment variable: "volumes" keeps rooms in volumes of the engine even where its disk is ours."""
 
@@ -98,9 +100,12 @@ class DockerProvider:
             room.evict()
 
     def close(self) -> None:
-        if self._used and self._engine.answering:
-            with suppress(SandboxError):
+        for _ in range(SWEEPS if self._used and self._engine.answering else 0):
+            try:
                 reaper.remove_labelled(self._engine, f"{MAKER}={self._token}")
+                break
+            except SandboxError:
+                continue  # what resists is left to the next start
         self._engine.close()
         Cgroup.at(f"/{self._groups}").remove(patience=0.2)
         with suppress(OSError):

@@ -26,8 +26,8 @@ from tests.faults import leaks, small
 
 PROCTOR = (sys.executable, "-c", "from orchestrator.cli import main; main()")
 SLOTS = 2
-LONGEST = 2.5
-"""Seconds after its start within which a run is killed."""
+WITHIN = 0.5
+"""A run is killed within this share of the time that an undisturbed one takes here and now."""
 KILLS_OF_ONE_RUN = 9
 """After so many the run is left alone, so that each round ends."""
 
@@ -75,6 +75,8 @@ class _World:
         self.home.mkdir(mode=0o755)
         self.temporary.mkdir()
         self.pids: list[int] = []
+        self.takes = 0.0
+        """Seconds of the undisturbed run."""
         self._runs = 0
 
     def new_folder(self) -> Path:
@@ -94,8 +96,10 @@ class _World:
         return started
 
     def undisturbed(self) -> dict[str, Any]:
+        began = time.monotonic()
         run = self.start(self.new_folder())
         out, err = run.communicate(timeout=600)
+        self.takes = time.monotonic() - began
         if run.returncode != 1:
             raise RuntimeError(f"the undisturbed run ended with {run.returncode}: {err.decode()}")
         return comparable(json.loads(out))
@@ -122,7 +126,7 @@ def _one_run(world: _World, tally: Tally, dice: random.Random, wanted: dict[str,
         run = world.start(out)
         spared = given >= KILLS_OF_ONE_RUN or tally.kills >= kills
         try:
-            told, err = run.communicate(timeout=600 if spared else dice.uniform(0.0, LONGEST))
+            told, err = run.communicate(timeout=600 if spared else dice.uniform(0.0, WITHIN * world.takes))
             break
         except subprocess.TimeoutExpired:
             run.send_signal(signal.SIGKILL)
