@@ -226,3 +226,12 @@ def test_a_rubric_of_ours_has_nothing_to_convert() -> None:
 
     with pytest.raises(AuthoringError, match="own form; there is nothing to convert"):
         convert(parse_document(text, "a.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "flags"), [("", ""), (", case_sensitive: true", ""), (", case_sensitive: false", "i")]
+)
+def test_a_pattern_minds_case_unless_its_rule_says_otherwise(sensitive: str, flags: str) -> None:
+    made = converted(f"name: a\nthreshold: 0.5\nrules: [{{name: b, weight: 1, pattern: x{sensitive}}}]\n")
+
+    assert made.rubric.checks[0] == {"kind": "regex", "id": "b", "patterns": ["x"], "flags": flags}
