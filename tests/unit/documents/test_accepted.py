@@ -8,7 +8,8 @@ from orchestrator.errors import AuthoringError
 from orchestrator.loading import Accepted, load_config, parse_document, rubric_of
 from orchestrator.schemas import RubricSchema, core
 
-GOOD = 'id: r\nversion: "1.0"\nscoring: {combine: all_pass}\nchecks:\n  - {kind: must_contain_any, id: a, values: [x]}\n'
+HEAD = 'id: r\nversion: "1.0"\nscoring: {combine: all_pass}\nchecks:\n'
+GOOD = HEAD + "  - {kind: must_contain_any, id: a, values: [x]}\n"
 TWICE = GOOD + "  - {kind: must_contain_any, id: a, values: [y]}\n"
 WORSE = GOOD.replace("values", "valuess")
 
