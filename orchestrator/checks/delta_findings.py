@@ -34,8 +34,13 @@ class ToldFindings:
     tool: str
     """With its version, where it is known."""
     rows: tuple[ToldFinding, ...]
-    left_out: int
-    """So many more there were: an outcome keeps the first of each fate."""
+    counts: Mapping[str, int]
+    """How many findings met each fate, those left out of `rows` included."""
+
+    @property
+    def left_out(self) -> int:
+        """So many more there were: an outcome keeps the first of each fate."""
+        return max(0, sum(self.counts.values()) - len(self.rows))
 
 
 def told(details: Mapping[str, Any]) -> ToldFindings | None:
@@ -49,10 +54,10 @@ def told(details: Mapping[str, Any]) -> ToldFindings | None:
     if not isinstance(matched, Mapping):
         return None
     rows = tuple(row for fate in _KEYS for row in _rows(fate, details.get(fate)))
-    counts = [matched.get(key, 0) for key in _KEYS.values()]
-    total = sum(count for count in counts if isinstance(count, int))
+    counts = {fate: matched.get(key, 0) for fate, key in _KEYS.items()}
+    whole = {fate: count if isinstance(count, int) else 0 for fate, count in counts.items()}
     words = (details.get(name) for name in ("tool", "tool_version"))
-    return ToldFindings(" ".join(str(word) for word in words if word), rows, max(0, total - len(rows)))
+    return ToldFindings(" ".join(str(word) for word in words if word), rows, whole)
 
 
 def _rows(fate: str, rows: Any) -> Iterator[ToldFinding]:

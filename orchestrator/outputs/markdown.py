@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orchestrator import words
+from orchestrator.checks import delta_findings
 from orchestrator.dossier import Dossier
 from orchestrator.report import Report, Row
 from orchestrator.summary import STATUSES
@@ -16,6 +17,8 @@ BUDGET = 900 * 1024
 """Bytes of ours: a step may have written something before."""
 REASON_SHOWN = 300
 SLOWEST = 10
+FINDINGS_SHOWN = 5
+"""Places of findings in one row; the report page and SARIF have more."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,8 @@ class _Section:
 
 def document(dossier: Dossier, budget: int = BUDGET) -> str:
     """At most `budget` bytes: the longest sections are left out first, and named."""
-    report = dossier.report
     head = "\n".join(_head(dossier)) + "\n\n"
-    sections = [section for section in _sections(report) if section.lines]
+    sections = [section for section in _sections(dossier) if section.lines]
     kept, left = _fitting(sections, budget - len(head.encode()) - 1000)
     text = head + "".join(section.text for section in kept)
     if left:
@@ -73,13 +75,15 @@ def _coverage(report: Report) -> str:
     return f"{graded} of {report.planned} are graded{share}."
 
 
-def _sections(report: Report) -> Iterable[_Section]:
+def _sections(dossier: Dossier) -> Iterable[_Section]:
+    report = dossier.report
     yield _Section("Gates", tuple(_gates(report)))
     yield _Section("Agents", tuple(_agents(report)))
     wrong = [row for row in report.rows if row.status == "failed"]
     yield _Section(f"Failed ({len(wrong)})", tuple(_reasons(wrong)))
     trouble = [row for row in report.rows if row.status not in ("passed", "failed")]
     yield _Section(f"No score ({len(trouble)})", tuple(_reasons(trouble)))
+    yield _Section("Findings", tuple(_findings(dossier)))
     slow = sorted(report.rows, key=lambda row: -row.seconds)[:SLOWEST]
     yield _Section("Slowest", tuple(_table(slow) if len(report.rows) > SLOWEST else ()))
     yield _Section(f"All trials ({report.planned})", tuple(_table(report.rows)))
@@ -117,6 +121,26 @@ def _reasons(rows: list[Row]) -> Iterable[str]:
     for row in rows:
         told = (_cell(_task(row)), _cell(words.agent_name(row.agent)), _status(row))
         yield f"| {' | '.join(told)} | {_cell(words.brief(row.reason, REASON_SHOWN))} |"
+
+
+def _findings(dossier: Dossier) -> Iterable[str]:
+    """What changes brought along and hid, with places; what they mended is counted."""
+    rows: list[str] = []
+    for row in dossier.report.rows:
+        record = dossier.latest.get(row.trial)
+        if record is None or record.verdict is None or row.status not in ("passed", "failed"):
+            continue
+        details = (outcome.details for outcome in record.verdict.outcomes)
+        for found in filter(None, map(delta_findings.told, details)):
+            cells = [_task(row), words.agent_name(row.agent), found.tool]
+            numbers = [str(found.counts[fate]) for fate in ("new", "hidden", "fixed", "gone")]
+            shown = [f for f in found.rows if f.fate in ("new", "hidden")][:FINDINGS_SHOWN]
+            places = "; ".join(f"{f.path}:{f.line} {f.rule}" for f in shown)
+            rows.append(f"| {' | '.join([*map(_cell, cells), *numbers, _cell(places)])} |")
+    if rows:
+        yield "| task | agent | tool | new | hidden | fixed | gone | new and hidden ones |"
+        yield "|---|---|---|---:|---:|---:|---:|---|"
+        yield from rows
 
 
 def _table(rows: Iterable[Row]) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""A run as SARIF 2.1.0: every failed check, and every finding that a change brought along."""
+"""A run as SARIF 2.1.0: every failed check, and what became of the findings of its analysers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from orchestrator import words
+from orchestrator.checks.delta_findings import BASELINE_STATE, told
 from orchestrator.documents.record import OutcomeRecord, TrialRecord
 from orchestrator.dossier import Dossier
 from orchestrator.report import Row
@@ -86,22 +87,21 @@ def _failure(record: TrialRecord, outcome: OutcomeRecord, *, counts: bool) -> di
 
 
 def _findings(record: TrialRecord, outcome: OutcomeRecord) -> Iterator[dict[str, Any]]:
-    """What an analyser finds after the change and did not before."""
+    """What became of the findings of an analyser: brought along, mended, hidden or gone with their file."""
+    found = told(outcome.details)
     tool = str(outcome.details.get("tool", outcome.kind))
-    rows = outcome.details.get("new")
-    for row in rows if isinstance(rows, list | tuple) else ():
-        if not isinstance(row, list | tuple) or len(row) != 5:
-            continue
-        path, line, rule, severity, message = row
-        start = line if isinstance(line, int) and line > 0 else None
-        found = _result(
+    for row in found.rows if found else ():
+        result = _result(
             record,
-            f"{tool}/{rule}",
-            _LEVELS.get(str(severity), "warning"),
-            str(message),
-            [(str(path), start)],
+            f"{tool}/{row.rule}",
+            _LEVELS.get(row.severity, "warning"),
+            row.message,
+            [(row.path, row.line if row.line > 0 else None)],
         )
-        yield {**found, "baselineState": "new"}
+        result["baselineState"] = BASELINE_STATE[row.fate]
+        if row.fate == "hidden":
+            result["suppressions"] = [{"kind": "inSource", "justification": "a comment the change added"}]
+        yield result
 
 
 def _files(record: TrialRecord) -> list[tuple[str, int | None]]:

@@ -178,6 +178,7 @@ def _verdict(
         reason = "the time limit of 60 s ended the command"
     tidy = good or chance.random() < 0.6
     findings = [[f"src/{job.task}.py", 12, "E711", "warning", "comparison to None should be `is None`"]]
+    hidden = [[f"src/{job.task}.py", 3, "S307", "error", "use of eval"]]
     outcomes = (
         _outcome(
             "tests",
@@ -206,6 +207,14 @@ def _verdict(
                 "delta": 1.0 if tidy else -1.0,
                 "fixed": findings if tidy else [],
                 "new": [] if tidy else findings,
+                "hidden": [] if tidy else hidden,
+                "matched": {
+                    **dict.fromkeys(("gone", "moved"), 0),
+                    "fixed": int(tidy),
+                    "new": int(not tidy),
+                    "unchanged": 3,
+                    "suppressed": int(not tidy),
+                },
                 "by_rule": {"E711": [1, 0] if tidy else [0, 1]},
             },
         ),

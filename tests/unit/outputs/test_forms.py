@@ -133,14 +133,17 @@ def test_sarif_is_what_its_schema_asks_for(make_dossier: MakeDossier) -> None:
     assert len(document["runs"][0]["results"]) > 30
 
 
-def test_sarif_lists_new_findings_where_they_are(make_dossier: MakeDossier) -> None:
+def test_sarif_tells_what_became_of_findings_and_where(make_dossier: MakeDossier) -> None:
     results = sarif.document(make_dossier(60))["runs"][0]["results"]
 
     found = [result for result in results if result["ruleId"] == "ruff/E711"]
     place = found[0]["locations"][0]["physicalLocation"]
     assert place["region"] == {"startLine": 12}
     assert place["artifactLocation"]["uri"].startswith("src/")
-    assert {result["baselineState"] for result in found} == {"new"}
+    assert {result["baselineState"] for result in found} == {"new", "absent"}
+    hidden = [result for result in results if result["ruleId"] == "ruff/S307"]
+    assert {result["baselineState"] for result in hidden} == {"unchanged"}
+    assert all(result["suppressions"][0]["kind"] == "inSource" for result in hidden)
 
 
 def test_trouble_of_the_machine_is_no_result_in_sarif(make_dossier: MakeDossier) -> None:
@@ -173,6 +176,17 @@ def test_sarif_knows_a_failure_again_in_the_next_run(tmp_path: Path) -> None:
 # Markdown
 
 
+def test_markdown_names_the_findings_a_change_brought_along(make_dossier: MakeDossier) -> None:
+    text = markdown.document(make_dossier(60))
+
+    section = text.split("### Findings", 1)[1].split("###", 1)[0]
+    rows = [line for line in section.splitlines() if "ruff 0.6.9" in line]
+    new = [line for line in rows if "| 1 | 1 | 0 | 0 |" in line]
+    assert new
+    assert all(":12 E711; " in line and ":3 S307" in line for line in new)
+    assert any("| 0 | 0 | 1 | 0 |  |" in line for line in rows)
+
+
 def test_markdown_says_the_counts_and_the_intervals(make_dossier: MakeDossier) -> None:
     dossier = make_dossier(8, ["gold", "noop"])
 
@@ -190,7 +204,7 @@ def test_markdown_stays_in_its_budget_and_leaves_out_the_longest_first(
 
     text = markdown.document(dossier, budget)
 
-    sizes = {f"### {s.title}\n": s.size for s in markdown._sections(dossier.report) if s.lines}
+    sizes = {f"### {s.title}\n": s.size for s in markdown._sections(dossier) if s.lines}
     kept = [size for title, size in sizes.items() if title in text]
     left_out = [size for title, size in sizes.items() if title not in text]
     assert len(text.encode()) <= budget
