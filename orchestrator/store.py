@@ -73,8 +73,8 @@ class RunHeader(BaseModel):
 
 
 def now() -> str:
-    """The time of day for people: ISO 8601, UTC, whole seconds."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    """The time of day: ISO 8601, UTC. To the millisecond, so that runs of one second have an order."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def new_run_id(benchmark: str) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, delete, event, inspect, select
+from sqlalchemy import Connection, Engine, create_engine, delete, event, inspect, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.pool import StaticPool
@@ -21,6 +20,8 @@ FILE = ".index.sqlite"
 """In the folder of runs."""
 PATIENCE = 10
 """Seconds to wait for a server to answer, or for another proctor that is writing."""
+_ALONE = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "SELECT pg_advisory_xact_lock(7073627)"}
+"""What keeps others out until the transaction ends; SQLite's tables are made within it, too."""
 
 
 def opened(root: Path, environment: Mapping[str, str] = os.environ) -> Engine:
@@ -99,27 +100,29 @@ def _sqlite(file: Path | None) -> Engine:
 
 
 def _prepared(engine: Engine) -> Engine:
-    """With this version's tables; those of another version are dropped first. Raises DatabaseError."""
+    """With this version's tables; those of another version are dropped first. Raises DatabaseError.
+
+    Of several proctors that begin at the same moment one makes the tables, the others wait for it.
+    """
     try:
-        if _version(engine) != VERSION:
+        with engine.connect() as connection:
+            ready = _version(connection) == VERSION
+        if not ready:
             with engine.begin() as connection:
-                METADATA.drop_all(connection)
-                METADATA.create_all(connection)
-                connection.execute(delete(META))
-                connection.execute(META.insert().values(version=VERSION))
+                connection.exec_driver_sql(_ALONE[engine.dialect.name])
+                if _version(connection) != VERSION:
+                    METADATA.drop_all(connection)
+                    METADATA.create_all(connection)
+                    connection.execute(delete(META))
+                    connection.execute(META.insert().values(version=VERSION))
     except DatabaseError:
-        # Another proctor may have made the tables in the same moment.
-        with suppress(DatabaseError):
-            if _version(engine) == VERSION:
-                return engine
         engine.dispose()
         raise
     return engine
 
 
-def _version(engine: Engine) -> int | None:
-    with engine.connect() as connection:
-        if not inspect(connection).has_table(META.name):
-            return None
-        found = connection.execute(select(META.c.version)).scalar_one_or_none()
+def _version(connection: Connection) -> int | None:
+    if not inspect(connection).has_table(META.name):
+        return None
+    found = connection.execute(select(META.c.version)).scalar_one_or_none()
     return int(found) if found is not None else None

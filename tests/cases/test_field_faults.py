@@ -21,6 +21,7 @@ from orchestrator.loading import lint_references
 from orchestrator.plan import Plan, TrialJob
 from orchestrator.report import AgentSummary, Report, as_json, summarise
 from orchestrator.rubrics import RubricStore
+from orchestrator.summary import STATUSES
 from orchestrator.testreports import PhpunitReporter
 from orchestrator.testreports.pytest_log import read_log
 from orchestrator.worktree.change import Change
@@ -90,7 +91,8 @@ def test_an_agent_most_of_whose_changes_are_empty_is_doubted() -> None:
 
 @pytest.mark.parametrize(("agent", "empty"), [("noop", 4), ("a", 1), ("a", 0)])
 def test_few_empty_changes_and_those_of_noop_are_as_they_should_be(agent: str, empty: int) -> None:
-    line = AgentSummary(agent, 4, {"passed": 0, "failed": 4}, 0.0, 0.0, empty)
+    counts = {**dict.fromkeys(STATUSES, 0), "failed": 4}
+    line = AgentSummary(agent, 4, counts, 0.0, 0.0, empty)
 
     assert Report("b", "1.0", (), {}, (line,), (), 1).warnings == ()
 

@@ -37,7 +37,7 @@ TESTS = [("t.py::a", "passed")]
 def taken(key_file: Path) -> list[str]:
     """What one test runner takes, and what of it its environment still holds."""
     env = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if not name.startswith("PROCTOR_")},
         "PYTHONPATH": str(JUDGE),
         "PROCTOR_X_REPORT": "/r",
         "PROCTOR_X_NONCE": f"@{key_file}",
