@@ -12,12 +12,15 @@ from functools import cache, cached_property, partial
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Any
 
-from orchestrator.contract import CheckExecutor
+from orchestrator.contract import Check, CheckExecutor, Context
 from orchestrator.documents.benchmark import AnalyzerTool
 from orchestrator.errors import AuthoringError, Problem
+from orchestrator.outcomes import CheckOutcome
 
 CORE = "proctor"
 """The distribution whose plug-ins always come first (rule 154, C-47)."""
+_AT_ONCE = ("text", "command")
+"""Executors of ours that nearly every run needs. Each of the others bears the name of its one kind."""
 GROUPS = ("checks", "agents", "sandboxes", "setups", "analyzers", "graders")
 
 
@@ -98,6 +101,31 @@ class Instances(Mapping[str, Any]):
         return len(self._group)
 
 
+class Deferred:
+    """An executor of ours for one kind, imported when the first check of that kind comes: most rubrics need
+    two or three, and a run is to start soon."""
+
+    schemas: Mapping[str, Mapping[str, Any]] = {}
+    """What ours check is in the static schema."""
+
+    def __init__(self, kind: str, build: Callable[[], CheckExecutor]) -> None:
+        self._kind = kind
+        self._build = build
+
+    @cached_property
+    def _executor(self) -> CheckExecutor:
+        return self._build()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._executor, name)
+
+    def applies(self, check: Check) -> bool:
+        return check.get("kind") == self._kind
+
+    def execute(self, check: Check, response: str | bytes, context: Context) -> CheckOutcome:
+        return self._executor.execute(check, response, context)
+
+
 @dataclass(frozen=True)
 class Registry:
     """Everything that is installed. Made once by the command, then passed along; tests build their own."""
@@ -145,7 +173,16 @@ class Registry:
         Raises AuthoringError naming the plug-in that cannot be built.
         """
         services = {"analyzers": Instances(self.analyzers)}
-        return tuple(_built(self.checks.plugins[n], self.checks[n], services) for n in self.checks)
+        plugins = self.checks.plugins
+        return tuple(
+            Deferred(name, partial(self._executor, name, services))
+            if plugin.distribution == CORE and name not in _AT_ONCE
+            else self._executor(name, services)
+            for name, plugin in plugins.items()
+        )
+
+    def _executor(self, name: str, services: Mapping[str, Any]) -> CheckExecutor:
+        return _built(self.checks.plugins[name], self.checks[name], services)
 
     @property
     def schemas(self) -> tuple[Mapping[str, Mapping[str, Any]], ...]:

@@ -126,6 +126,14 @@ class TreeStore:
 
     def nodes(self, tree: str) -> dict[bytes, Node]:
         """Every file and link below the tree. Submodules are left out."""
+        try:
+            items = [(path, new) for path, _, new in Loose(self.folder).differences(None, tree) if new]
+        except Elsewhere:
+            return self._listed(tree)
+        return {path: Node(mode, name) for path, (mode, name) in items if mode in (FILE, EXECUTABLE, LINK)}
+
+    def _listed(self, tree: str) -> dict[bytes, Node]:
+        """`nodes`, from git itself."""
         found: dict[bytes, Node] = {}
         for record in self.repository.run(["ls-tree", "-r", "-z", "--full-tree", tree]).stdout.split(b"\0")[
             :-1

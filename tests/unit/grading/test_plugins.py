@@ -10,8 +10,8 @@ import pytest
 from orchestrator.checks.text import TextExecutor
 from orchestrator.contract import Context
 from orchestrator.errors import AuthoringError
-from orchestrator.plugins import CORE, Group, Plugin, Registry
-from orchestrator.schemas import RubricSchema, core
+from orchestrator.plugins import CORE, Deferred, Group, Plugin, Registry
+from orchestrator.schemas import RubricSchema, core, load
 
 DATA = Path(__file__).parents[2] / "data"
 DISTRIBUTION = DATA / "grading/plugin"
@@ -107,6 +107,21 @@ def test_executors_are_built_once() -> None:
     registry = Registry.of(checks={"text": TextExecutor})
 
     assert registry.executors is registry.executors
+
+
+def test_executors_that_wait_for_their_kind_are_named_after_it() -> None:
+    registry = Registry.load()
+    kinds = {name.removeprefix("check_") for name in load("rubric")["$defs"] if name.startswith("check_")}
+    offered = zip(registry.checks, registry.executors, strict=True)
+    waiting = [(name, executor) for name, executor in offered if isinstance(executor, Deferred)]
+
+    for name, executor in waiting:
+        taken = {kind for kind in kinds if executor._executor.applies({"kind": kind})}
+        assert taken == {name} and executor.applies({"kind": name})
+        assert not executor.applies({"kind": "regex"})
+            taken == {name} and executor.applies({"kind": name}) and not executor.applies({"kind": "regex"})
+        )
+    assert "score_delta" in dict(waiting)
 
 
 @pytest.mark.parametrize(
