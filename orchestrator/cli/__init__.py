@@ -6,6 +6,8 @@ imports next to nothing, so that an interrupt finds `main` listening from the st
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import gc
 import io
 import os
@@ -37,13 +39,28 @@ def build(asked: str = "") -> typer.Typer:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script: run one command and exit with its code."""
+    leaving = _Leaving()
+    atexit.register(leaving)  # the first to be registered is the last to be called
     try:
-        code = _run(arguments)
-        gc.freeze()  # the end of the process tidies up; Python need not look for garbage first
-        sys.exit(code)
+        leaving.code = _run(arguments)
+        sys.exit(leaving.code)
     except KeyboardInterrupt:  # while the first modules were imported: later ones are told by `ending`
         os.write(2, b"proctor: interrupted\n")
         os._exit(130)
+
+
+class _Leaving:
+    """The last thing of all: the process ends, and does not first take hundreds of modules apart."""
+
+    code: int | None = None
+    """None where something went so wrong that Python is to tell it."""
+
+    def __call__(self) -> None:
+        if self.code is not None:
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError, ValueError):  # who would read it is gone
+                    stream.flush()
+            os._exit(self.code)
 
 
 def _run(arguments: list[str] | None) -> int:
