@@ -19,6 +19,7 @@ from orchestrator.viewer.library import Library
 from tests.pages.made import make_run
 
 AGENTS = ("gold", "command:./solve.sh --model small")
+PROCTOR = Path(sys.executable).with_name("proctor")
 CHROMIUM = "/usr/bin/chromium"
 REPORTED = 5_000
 
@@ -35,7 +36,7 @@ def report(place: Path) -> None:
     run = make_run(place / "report", REPORTED // 10, AGENTS, 5)
     file = place / "report.html"
     began = time.perf_counter()
-    subprocess.run(["proctor", "report", run, "--html", file], check=True, capture_output=True)
+    subprocess.run([PROCTOR, "report", run, "--html", file], check=True, capture_output=True)
     took = time.perf_counter() - began
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = spent.ru_utime + spent.ru_stime
