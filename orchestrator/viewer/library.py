@@ -220,8 +220,12 @@ class Library:
         for run_id in wanted:
             try:
                 run = self._index.find(run_id)
+                stamp = stamp_of(run.folder)
                 self.places(run).follow()
-                self._read(run, stamp_of(run.folder))
+                with self._lock:
+                    held = self._figures.get(run_id)
+                if held is None or held.stamp != stamp:  # it was asked for again while it was being read
+                    self._read(run, stamp)
             except AuthoringError:
                 continue
 

@@ -141,8 +141,10 @@ def test_a_run_that_comes_later_is_found(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_big_run_is_read_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     may_read = threading.Event()
     read = figures.read
+    times: list[Path] = []
 
     def slowly(folder: Path) -> figures.Figures:
+        times.append(folder)
         may_read.wait(60)
         return read(folder)
 
@@ -158,7 +160,9 @@ def test_a_big_run_is_read_in_the_background(tmp_path: Path, monkeypatch: pytest
         first = page.get(address).text
         may_read.set()
         later = next(text for _ in range(5000) if "Trials by state" in (text := page.get(address).text))
+        shelf._read_wanted()
 
+    assert len(times) == 1, "asking while it was being read had it read again"
     assert "are being put together" in first
     assert "are being put together" not in later
 
