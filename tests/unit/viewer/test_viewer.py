@@ -139,12 +139,13 @@ def test_a_run_that_comes_later_is_found(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_big_run_is_read_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    may_read = threading.Event()
+    may_read, begun = threading.Event(), threading.Event()
     read = figures.read
     times: list[Path] = []
 
     def slowly(folder: Path) -> figures.Figures:
         times.append(folder)
+        begun.set()
         may_read.wait(60)
         return read(folder)
 
@@ -158,6 +159,8 @@ def test_a_big_run_is_read_in_the_background(tmp_path: Path, monkeypatch: pytest
         address = f"/runs/{run_id(tmp_path)}"
 
         first = page.get(address).text
+        assert begun.wait(60)
+        page.get(address)
         may_read.set()
         later = next(text for _ in range(5000) if "Trials by state" in (text := page.get(address).text))
         shelf._read_wanted()
