@@ -295,7 +295,8 @@ def _take_lock(path: Path) -> int:
 def _refuse_taken(path: Path) -> None:
     if (path / HEADER).exists():
         raise AuthoringError(f"{path} holds a run already; add --resume, or choose another --out")
-    if any(entry.name != LOCK for entry in path.iterdir()):
+    ours = (LOCK, _draft(path / HEADER).name)  # all that is there when a start was killed before it was done
+    if any(entry.name not in ours for entry in path.iterdir()):
         raise AuthoringError(f"{path} is not empty; choose another --out")
 
 
@@ -311,9 +312,13 @@ def _point_to(run: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
+def _draft(path: Path) -> Path:
+    return path.with_name(f".{path.name}.draft")
+
+
 def _write_whole(path: Path, data: Mapping[str, Any]) -> None:
     """Replace a JSON file in one step: a reader, or a crash, sees the old one or the new one."""
-    draft = path.with_name(f".{path.name}.draft")
+    draft = _draft(path)
     with draft.open("w", encoding="ascii") as file:
         json.dump(data, file, indent=1, default=dict)
         file.write("\n")

@@ -142,6 +142,18 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path):
         Store.create(header(), tmp_path)
 
 
+def test_a_start_that_was_killed_before_its_header_was_written_can_be_made_again(tmp_path, monkeypatch):
+    def killed(self, target):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "replace", killed)
+        Store.create(header(), tmp_path)
+
+    assert list(tmp_path.iterdir()), "nothing was left, so nothing was tried"
+    Store.create(header(), tmp_path).close()
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
