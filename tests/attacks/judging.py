@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import importlib
 import re
 import shutil
 import signal
@@ -13,12 +12,11 @@ import traceback
 from functools import cache
 
 from sandboxes.protocol import Provider
-from sandboxes.spec import Owner
+from tests import engines
 
 from .arena import Seen, grade
 from .corpus import Attack, Candidate, load
 
-PLACES = {"oci": "sandboxes.oci:OciProvider", "docker": "sandboxes.docker:DockerProvider"}
 _PR_SET_PDEATHSIG = 1
 _open: list[Provider] = []
 
@@ -26,8 +24,7 @@ _open: list[Provider] = []
 def open_rooms(sandbox: str) -> None:
     """Once in each process of a pool, which ends with the one that made it."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    module, _, name = PLACES[sandbox].partition(":")
-    provider = getattr(importlib.import_module(module), name)(Owner.current("attacks"))
+    provider = engines.made(sandbox)
     _open.append(provider)
     atexit.register(provider.close)
 

@@ -5,18 +5,17 @@ The whole corpus is `make attacks`.
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Iterator
 
 import pytest
 
 from sandboxes.protocol import Provider
-from sandboxes.spec import Owner
+from tests import engines
 
 from .bait import bait
 from .corpus import load
-from .judging import PLACES, cannot_run, wrong
+from .judging import cannot_run, wrong
 
 CHOSEN = (
     "hidden_script_squatted", "npm_script_is_true", "report_written_with_the_key_of_the_process",
@@ -46,14 +45,7 @@ def rooms() -> Iterator[dict[str, Provider]]:
 
 def _provider(name: str, made: dict[str, Provider]) -> Provider:
     if name not in made:
-        module, _, kind = PLACES[name].partition(":")
-        provider = getattr(importlib.import_module(module), kind)(Owner.current("attacks"))
-        problem = provider.capabilities().problem
-        if problem and os.environ.get("CI"):
-            pytest.fail(problem)
-        if problem:
-            pytest.skip(problem)
-        made[name] = provider
+        made[name] = engines.able(name)
     return made[name]
 
 

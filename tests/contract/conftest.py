@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,26 +10,10 @@ from typing import Any
 import pytest
 
 from sandboxes.protocol import Provider
-from sandboxes.spec import MIB, Entry, Layer, Limits, Owner, RoomSpec
+from sandboxes.spec import MIB, Entry, Layer, Limits, RoomSpec
+from tests import engines
 
-PLACES = {
-    "fake": "sandboxes.fake:FakeProvider",
-    "oci": "sandboxes.oci:OciProvider",
-    "docker": "sandboxes.docker:DockerProvider",
-}
 SMALL = Limits(cpus=1.0, memory=128 * MIB, pids=64, disk=32 * MIB, time=20.0, output=100_000)
-
-
-def build(name: str, **options: Any) -> Provider:
-    """A provider of this process; a missing engine fails where CI is set, and skips elsewhere."""
-    module, _, attribute = PLACES[name].partition(":")
-    made: Provider = getattr(importlib.import_module(module), attribute)(Owner.current("contract"), **options)
-    seen = made.capabilities()
-    if not seen.available:
-        if os.environ.get("CI"):
-            pytest.fail(f"{name}: {seen.problem}")
-        pytest.skip(f"{name}: {seen.problem}")
-    return made
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -45,24 +28,17 @@ def proctor_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         os.environ["PROCTOR_HOME"] = before
 
 
-def _each(*names: str) -> list[Any]:
-    marks = {"docker": (pytest.mark.docker,), "oci": (pytest.mark.oci,), "fake": ()}
-    return [pytest.param(name, marks=marks[name]) for name in names]
-
-
-@pytest.fixture(scope="module", params=_each("fake", "oci", "docker"))
+@pytest.fixture(scope="module", params=engines.each("fake", "oci", "docker"))
 def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
-    made = build(request.param)
-    yield made
-    made.close()
+    with engines.opened(request.param) as made:
+        yield made
 
 
-@pytest.fixture(scope="module", params=_each("oci", "docker"))
+@pytest.fixture(scope="module", params=engines.REAL)
 def engine(request: pytest.FixtureRequest) -> Iterator[Provider]:
     """A provider whose rooms are real."""
-    made = build(request.param)
-    yield made
-    made.close()
+    with engines.opened(request.param) as made:
+        yield made
 
 
 @pytest.fixture
@@ -71,7 +47,7 @@ def fresh(request: pytest.FixtureRequest) -> Iterator[Callable[..., Provider]]:
     made: list[Provider] = []
 
     def make(name: str, **options: Any) -> Provider:
-        made.append(build(name, **options))
+        made.append(engines.able(name, **options))
         return made[-1]
 
     yield make

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import importlib.util
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +18,9 @@ from orchestrator.evidence import RoomJudge
 from orchestrator.outcomes import CheckOutcome
 from orchestrator.worktree.trees import TreeStore
 from sandboxes.protocol import Provider
-from sandboxes.spec import MIB, Entry, Image, Layer, Limits, Owner, RoomSpec
+from sandboxes.spec import MIB, Entry, Image, Layer, Limits, RoomSpec
+from tests import engines
 
-PLACES = {"oci": "sandboxes.oci:OciProvider", "docker": "sandboxes.docker:DockerProvider"}
 DEPS = "/opt/deps/python"
 BROKEN = {
     "app/__init__.py": "",
@@ -32,20 +31,10 @@ LISTS = {"fail_to_pass": ["tests/test_m.py::test_f"], "pass_to_pass": ["tests/te
 CHECK = {"kind": "command", "id": "t", "command": "python3 -m pytest -q -p no:cacheprovider tests"}
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in PLACES],
-)
+@pytest.fixture(scope="module", params=engines.REAL)
 def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
-    module, _, name = PLACES[request.param].partition(":")
-    made: Provider = getattr(importlib.import_module(module), name)(Owner.current("oracles"))
-    problem = made.capabilities().problem
-    if problem and os.environ.get("CI"):
-        pytest.fail(problem)
-    if problem:
-        pytest.skip(problem)
-    yield made
-    made.close()
+    with engines.opened(request.param) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

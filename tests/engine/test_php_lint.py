@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from orchestrator.errors import TaskInvalid
 from orchestrator.evidence import RoomJudge
 from orchestrator.outcomes import CheckOutcome
 from orchestrator.worktree.trees import EMPTY_TREE, TreeStore
-from sandboxes.oci import OciProvider
 from sandboxes.protocol import Provider
-from sandboxes.spec import MIB, Image, Limits, Owner, RoomSpec
+from sandboxes.spec import MIB, Image, Limits, RoomSpec
+from tests import engines
 
 pytestmark = [pytest.mark.oci, pytest.mark.network]
 
@@ -28,15 +27,9 @@ GOOD = "<?php\nfunction a(int $x): int\n{\n    return $x + 1;\n}\n"
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[Provider]:
-    made = OciProvider(Owner.current("php_lint"))
-    problem = made.capabilities().problem
-    if problem and os.environ.get("CI"):
-        pytest.fail(problem)
-    if problem:
-        pytest.skip(problem)
-    made.prepare(IMAGE)
-    yield made
-    made.close()
+    with engines.opened("oci") as made:
+        made.prepare(IMAGE)
+        yield made
 
 
 @pytest.fixture

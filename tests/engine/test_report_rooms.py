@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -17,25 +16,14 @@ from orchestrator.evidence import RoomJudge
 from orchestrator.outcomes import CheckOutcome
 from orchestrator.worktree.trees import TreeStore
 from sandboxes.protocol import Provider
-from sandboxes.spec import MIB, Entry, Image, Limits, Owner, RoomSpec
+from sandboxes.spec import MIB, Entry, Image, Limits, RoomSpec
+from tests import engines
 
-PLACES = {"oci": "sandboxes.oci:OciProvider", "docker": "sandboxes.docker:DockerProvider"}
 
-
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in PLACES],
-)
+@pytest.fixture(scope="module", params=engines.REAL)
 def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
-    module, _, name = PLACES[request.param].partition(":")
-    made: Provider = getattr(importlib.import_module(module), name)(Owner.current("reports"))
-    problem = made.capabilities().problem
-    if problem and os.environ.get("CI"):
-        pytest.fail(problem)
-    if problem:
-        pytest.skip(problem)
-    yield made
-    made.close()
+    with engines.opened(request.param) as made:
+        yield made
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import socket
@@ -15,28 +14,19 @@ import pytest
 import yaml
 
 from sandboxes.protocol import Provider
-from sandboxes.spec import Command, Image, Limits, Owner, RoomSpec
+from sandboxes.spec import Command, Image, Limits, RoomSpec
+from tests import engines
 
-PLACES = {"oci": "sandboxes.oci:OciProvider", "docker": "sandboxes.docker:DockerProvider"}
 FAMILIES: dict[str, list[dict[str, Any]]] = yaml.safe_load(
     Path(__file__).with_name("probes.yaml").read_text()
 )
 PROBES = [probe for probes in FAMILIES.values() for probe in probes]
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in PLACES]
-)
+@pytest.fixture(scope="module", params=engines.REAL)
 def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
-    module, _, name = PLACES[request.param].partition(":")
-    made: Provider = getattr(importlib.import_module(module), name)(Owner.current("probes"))
-    problem = made.capabilities().problem
-    if problem and os.environ.get("CI"):
-        pytest.fail(problem)
-    if problem:
-        pytest.skip(problem)
-    yield made
-    made.close()
+    with engines.opened(request.param) as made:
+        yield made
 
 
 @pytest.fixture
