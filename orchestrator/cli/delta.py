@@ -120,12 +120,12 @@ def command(
     Examples:
       proctor delta old/ new/ --tool phpcs
       proctor delta main HEAD --tool phpcs --standard PSR2 --target src --markdown
-      proctor delta $(git merge-base origin/main HEAD) . --tool phpcs --no-new
+      proctor delta "$(git merge-base origin/main HEAD)" . --tool phpcs --no-new
       proctor delta old.json new.json --tool phpstan --json
       proctor delta old/ new/ --tool ruff --pip ruff==0.6.9 --no-new
     """
     from orchestrator.cli import comparing
-    from orchestrator.cli.sides import side
+    from orchestrator.cli.sides import sides
     from orchestrator.errors import AuthoringError
 
     if as_json + sarif + markdown > 1:
@@ -157,7 +157,7 @@ def command(
         metadata = {name: value for name, value in wish.items() if value} | {"mode": mode}
         gate = comparing.measured(
             comparing.check_of(tool, min_delta, metadata | _pairs(option or [])),
-            (side(before, repo), side(after, repo)),
+            sides(before, after, repo),
             comparing.place_of(tool, image, debian, profile, config),
             sandbox,
             {"pip": pip or [], "npm": npm or []},

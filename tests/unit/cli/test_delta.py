@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cli import comparing, main
-from orchestrator.cli.sides import side
+from orchestrator.cli.sides import side, sides
 from orchestrator.contract import ChangedFile
 from orchestrator.errors import AuthoringError
 from orchestrator.worktree.trees import TreeStore
@@ -67,6 +67,8 @@ def test_other_forms(form: str, capsys: pytest.CaptureFixture[str]) -> None:
         (("/tmp", "/tmp", "--tool", "phpcs", "--image", "a", "--debian", "b"), "only one of"),
         ((BEFORE, AFTER, "--tool", "phpcs", "--json", "--sarif"), "only one of"),
         (("HEAD", "HEAD", "--tool", "phpcs"), "no ref of a repository here"),
+        (("", "/tmp", "--tool", "phpcs"), "BEFORE is empty; where `git merge-base` was to say it"),
+        (("/tmp", "", "--tool", "phpcs"), "AFTER is empty"),
     ],
     ids=str,
 )
@@ -197,3 +199,88 @@ def test_a_shallow_clone_says_why_a_commit_is_missing(
 
     with pytest.raises(AuthoringError, match="shallow"):
         _content(f"{home / 'clone'}@HEAD~1", home)
+
+
+def test_a_ref_that_is_missing_here_says_that_the_clone_is_shallow(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = tmp_path_factory.mktemp("home") / "clone"
+    _git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "second")
+    _git("clone", "-q", "--depth", "1", f"file://{repository}", str(clone))
+    monkeypatch.chdir(clone)
+
+    with pytest.raises(AuthoringError, match=r"no ref of a repository here .this clone is shallow"):
+        side("HEAD~1", None)
+
+
+@pytest.mark.parametrize(("given", "kept"), [("main", b"old"), (".@HEAD", b"old"), (".", b"changed")])
+def test_a_repository_of_another_user_is_read_like_any_other(
+    given: str,
+    kept: bytes,
+    repository: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a pipeline's container, whose work tree belongs to somebody outside."""
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    assert subprocess.run(["git", "status"], capture_output=True, check=False).returncode != 0
+
+    held = _content(given, tmp_path_factory.mktemp("home"))
+
+    assert held[b"a.php"] == kept
+    assert b"vendor/c.php" not in held
+
+
+def test_a_git_hooks_variables_do_not_say_which_repository_is_meant(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(tmp_path_factory.mktemp("other")))
+
+    assert _content(".", tmp_path_factory.mktemp("home")).keys() == {b"a.php", b"b.php", b".gitignore"}
+
+
+def test_a_work_tree_that_git_cannot_read_is_not_taken_with_all_that_it_ignores(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (tmp_path / ".git").write_text("gitdir: /nowhere\n")
+
+    with pytest.raises(
+        AuthoringError, match=r"git does not tell what it would commit of .*not a git repository"
+    ):
+        _content(str(tmp_path), tmp_path_factory.mktemp("home"))
+
+
+def test_of_a_part_of_a_work_tree_what_is_ignored_does_not_count_either(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (repository / "part/vendor").mkdir(parents=True)
+    (repository / "part/vendor/d.php").write_text("ignored")
+    (repository / "part/e.php").write_text("new")
+
+    assert _content("part", tmp_path_factory.mktemp("home")).keys() == {b"e.php"}
+    # One that is ignored as a whole was named on purpose.
+    assert _content("vendor", tmp_path_factory.mktemp("home")).keys() == {b"c.php"}
+
+
+@pytest.mark.parametrize("ref", ["main", "..@HEAD", "HEAD@{0}"])
+def test_a_part_of_a_work_tree_is_not_held_against_a_whole_commit(
+    ref: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "part").mkdir()
+    monkeypatch.chdir(repository / "part")
+
+    with pytest.raises(
+        AuthoringError, match=r"\. is a part of .* and --target part to look at that part alone"
+    ):
+        sides(ref, ".", None)
+    sides(ref, "..", None)
+    sides(".", ".", None)
+
+
+@pytest.mark.parametrize("ref", ["HEAD@{0}", "package@1.0"])
+def test_a_ref_may_hold_an_at_sign(
+    ref: str, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    _git("tag", "package@1.0")
+
+    assert _content(ref, tmp_path_factory.mktemp("home")) == {b"a.php": b"old", b".gitignore": b"vendor\n"}
