@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.cli import words
+from orchestrator.cli.writing import may_write, write_file
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -51,6 +52,8 @@ class Wish:
 
 def examine(wish: Wish, as_json: bool) -> int:
     """Run, judge, write the findings, tell them; returns the exit code."""
+    if wish.out is not None:
+        may_write(wish.out)
     result, found = carry_out(wish)
     file = write(found, wish.out or result.folder / "validation.json")
     if as_json:
@@ -130,14 +133,9 @@ def exit_code(result: Result, found: Validation) -> int:
 
 
 def write(found: Validation, file: Path) -> Path:
-    """The document as a file, whole or not at all."""
-    part = file.with_name(f".{file.name}.part")
-    part.write_text(
-        json.dumps(found.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n",
-        "utf-8",
-        "backslashreplace",
-    )
-    part.replace(file)
+    """The document as a file. Raises AuthoringError and OSError as `write_file` does."""
+    text = json.dumps(found.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+    write_file(file, text.encode("utf-8", "backslashreplace"))
     return file
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from orchestrator import words
+from orchestrator.cli.writing import write_file
 from orchestrator.dossier import Dossier
 from orchestrator.errors import AuthoringError
 
@@ -17,11 +17,11 @@ from orchestrator.errors import AuthoringError
 def write(form: str, file: Path, dossier: Dossier) -> tuple[Path, ...]:
     """The files that were written: `file`, or for `eee` with several agents one for each.
 
-    Raises AuthoringError when a file cannot be written there; what was there before is left as it was.
+    Raises AuthoringError and OSError as `write_file` does.
     """
     documents = _eee(file, dossier) if form == "eee" else {file: FORMS[form](dossier)}
     for path, data in documents.items():
-        _write_whole(path, data)
+        write_file(path, data)
         _tell(path, len(data))
     return tuple(documents)
 
@@ -89,16 +89,6 @@ def _beside(file: Path, number: int, agent: str) -> Path:
 
 def _json(document: Any) -> bytes:
     return json.dumps(document, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        draft.write_bytes(data)
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise AuthoringError(f"{path} cannot be written: {error.strerror}; choose another place") from None
 
 
 def _tell(path: Path, size: int) -> None:

@@ -64,6 +64,9 @@ def tell(error: BaseException) -> int:
     if isinstance(error, JournalFailed):
         say(f"{error}; what was recorded before is kept, --resume goes on from there")
         return EXIT_INFRASTRUCTURE
+    if isinstance(error, FileNotFoundError) and error.filename is None and not _standing():
+        say("the current folder is gone; go to another one")
+        return EXIT_AUTHOR
     if isinstance(error, OSError) and (error.filename is not None or error.errno in MACHINES):
         return file_trouble(error)
     return our_own(error)
@@ -92,6 +95,14 @@ def file_trouble(error: OSError) -> int:
         return EXIT_INFRASTRUCTURE
     say(said)
     return EXIT_AUTHOR if error.errno in USERS_FILES else EXIT_INFRASTRUCTURE
+
+
+def _standing() -> bool:
+    """Whether the current folder is still there."""
+    try:
+        return bool(Path.cwd())
+    except FileNotFoundError:
+        return False
 
 
 def _of_home(path: Path) -> bool:

@@ -41,6 +41,19 @@ def test_a_missing_file_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err == "proctor: answer.txt: no such file or directory\n"
 
 
+def test_a_current_folder_that_is_gone_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "here").rmdir()
+
+    code = tell(FileNotFoundError(errno.ENOENT, "No such file or directory"))
+
+    assert code == 2
+    assert capsys.readouterr().err == "proctor: the current folder is gone; go to another one\n"
+
+
 @pytest.mark.parametrize("path", ["there", "there/rooms", "."])
 def test_a_home_that_cannot_be_used_is_the_machines_and_says_what_to_set(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str

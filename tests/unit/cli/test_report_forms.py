@@ -71,7 +71,7 @@ def test_what_was_there_before_stays_when_writing_fails(
     monkeypatch.setattr(Path, "write_bytes", full)
     code = proctor("report", run, "--csv", file)
 
-    assert code == 2
+    assert code == 3
     assert file.read_text() == "before"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["report.csv", "run"]
 
