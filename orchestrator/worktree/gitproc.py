@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import subprocess
@@ -31,6 +32,17 @@ _CONFIG = """\
 [diff]
 \trenameLimit = 2000
 """
+
+
+_LACKS = {
+    b"No space left on device": errno.ENOSPC,
+    b"Out of diskspace": errno.ENOSPC,
+    b"Disk quota exceeded": errno.EDQUOT,
+    b"Input/output error": errno.EIO,
+    b"Too many open files": errno.EMFILE,
+    b"Cannot allocate memory": errno.ENOMEM,
+    b"Out of memory": errno.ENOMEM,
+}
 
 
 class TreeError(Exception):
@@ -78,7 +90,7 @@ class Repository:
             cwd=cwd,
         )
         if check and done.returncode:
-            raise _failure(args, done.returncode, done.stderr)
+            raise self._failure(args, done.returncode, done.stderr)
         return done
 
     def feed(self, args: list[str], chunks: Iterable[bytes]) -> bytes:
@@ -90,7 +102,7 @@ class Repository:
                     git.stdin.write(chunk)
             out, _ = git.communicate(timeout=TIMEOUT)
             if git.returncode:
-                raise _failure(args, git.returncode, words())
+                raise self._failure(args, git.returncode, words())
             return out
 
     @contextlib.contextmanager
@@ -128,6 +140,16 @@ class Repository:
                             pipe.close()
                 git.wait()
 
+    def _failure(self, args: list[str], code: int, words: bytes) -> Exception:
+        said = f"git {args[0]} ended {code}: {words.decode('utf-8', 'replace').strip()}"
+        return self.lacking(words) or TreeError(said)
+
+    def lacking(self, words: bytes) -> OSError | None:
+        """What git says as the error of a machine that is full or broken; None when it speaks of others.
+        A name that a candidate chose may stand among the words."""
+        number = next((number for sign, number in _LACKS.items() if sign in words), None)
+        return OSError(number, os.strerror(number), str(self.folder)) if number is not None else None
+
     def made(self) -> Path:
         """The folder, made when it is not there: beside its place first, so that nobody sees half of it."""
         if not (self.folder / "config").exists():
@@ -159,7 +181,3 @@ def git_env(folder: Path) -> dict[str, str]:
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_TERMINAL_PROMPT": "0",
     }
-
-
-def _failure(args: list[str], code: int, words: bytes) -> TreeError:
-    return TreeError(f"git {args[0]} ended {code}: {words.decode('utf-8', 'replace').strip()}")

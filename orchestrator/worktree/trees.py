@@ -103,13 +103,19 @@ class TreeStore:
 
     def apply(self, tree: str, patch: bytes, *, reverse: bool = False, leave: Iterable[bytes] = ()) -> str:
         """The id of `tree` with `patch` applied: exactly (no fuzz), all of it or none, but for what it says
-        about the paths of `leave`. Raises PatchError of every kind; the store is as before then."""
+        about the paths of `leave`. Raises PatchError of every kind, and OSError where the machine is full or
+        broken; the store is as before then."""
         parsed = patches.read(patch)
         with self.repository.index(tree) as env:
             options = ["--reverse"] if reverse else []
             options += [f"--exclude={_literal(path)}" for path in leave]
             command = ["apply", "--cached", "--whitespace=nowarn", *options, "-"]
-            done = self.repository.run(command, patches.quoted(parsed.data), env, check=False)
+            data = patches.quoted(parsed.data)
+            done = self.repository.run(command, data, env, check=False)
+            trouble = self.repository.lacking(done.stderr) if done.returncode else None
+            # A patch may hold such words in a name, but one that fits is not to blame.
+            if trouble and not self.repository.run([*command, "--check"], data, env, check=False).returncode:
+                raise trouble
             # git 2.39 says "corrupt binary patch", drops that file and all that follow, and exits 0
             if done.returncode or re.search(rb"^error: ", done.stderr, re.M):
                 raise patches.judged(done.stderr, parsed, reverse)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -252,3 +255,39 @@ def test_a_name_that_no_file_system_takes_is_refused_and_not_found_out_while_wri
         patches.read(patch % (name, name, name))
 
     assert refused.value.kind == "refused"
+
+
+@pytest.fixture
+def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A git that finds the disk full when it is to write what a patch makes."""
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text(
+        "#!/bin/sh\n"
+        'case "$* " in *--check*) ;;\n'
+        "apply*) echo 'fatal: unable to write loose object file: No space left on device' >&2; exit 128 ;;\n"
+        f'esac\nexec {shutil.which("git")} "$@"\n'
+    )
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{git.parent}:{os.environ['PATH']}")
+
+
+def test_a_full_disk_is_not_the_patchs_fault(store: TreeStore, full: None) -> None:
+    tree = store.add([Entry(b"x", 0o100644, b"x\n")])
+
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        store.apply(
+            tree, _patch("y", "new file mode 100644", "--- /dev/null", "+++ b/y", "@@ -0,0 +1 @@", "+a")
+        )
+
+    assert caught.value.errno == errno.ENOSPC
+
+
+def test_a_patch_that_speaks_of_a_full_disk_is_to_blame_all_the_same(store: TreeStore) -> None:
+    tree = store.add([Entry(b"x", 0o100644, b"x\n")])
+    name = "No space left on device"
+
+    with pytest.raises(PatchError) as caught:
+        store.apply(tree, _patch(name, f"--- a/{name}", f"+++ b/{name}", "@@ -1 +1 @@", "-a", "+b"))
+
+    assert caught.value.kind == "does_not_apply"
