@@ -14,7 +14,7 @@ from orchestrator.analyzers.reports import Raw, Report, agree, relative
 from orchestrator.analyzers.tool import Tool
 
 _EACH = (
-    'xargs -0 -n1 sh -c \'out=$(php -n -d display_errors=1 -l "$1" 2>&1 </dev/null); code=$?; '
+    'xargs -0 -r -n1 sh -c \'out=$(php -n -d display_errors=1 -l "$1" 2>&1 </dev/null); code=$?; '
     'printf "%s %s\\0%s\\0" "$code" "$1" "$out"\' sh <' + FILES
 )
 _WHERE = re.compile(r"(.*) in .* on line (\d+)\s*$", re.MULTILINE)
@@ -52,5 +52,7 @@ def read(raw: Raw) -> Report:
             found = _WHERE.search(said)
             text, line = (found[1], int(found[2])) if found else (said.strip()[:300], 0)
             findings.append(Finding("syntax", where, line, text, key=text))
+    if not files:
+        raise AnalyzerError("php -l found no PHP file")
     agree("php -l", raw, {0}, "a finished run")
     return Report(tuple(findings), frozenset(files))

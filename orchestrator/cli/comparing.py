@@ -201,6 +201,8 @@ def _installed(
     """Packages of registries as read-only layers, and the search paths they need."""
     if not any(packages.values()):
         return (), {}
+    from dataclasses import replace
+
     from orchestrator.documents.benchmark import Benchmark, Dependencies, Task
     from orchestrator.errors import AuthoringError
     from orchestrator.tasks import dependencies
@@ -211,7 +213,8 @@ def _installed(
     try:
         found = dependencies.install(wanted, store, Place(nowhere, Task(id=NAME)))
     except AuthoringError as error:
-        raise AuthoringError(f"the tool's packages: {error.problems[0].message}") from None
+        told = [replace(problem, file="", line=0, path="the tool's packages") for problem in error.problems]
+        raise AuthoringError(told) from None
     return found.layers, dependencies.merged({}, found.env)
 
 

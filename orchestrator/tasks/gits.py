@@ -97,6 +97,8 @@ def _cloned(url: str, ref: str, folder: Path, store: TreeStore, place: Place) ->
             done = _git(clone, command, folder)
         except subprocess.TimeoutExpired as slow:
             raise SourceUnavailable(f"{url} could not be fetched in {slow.timeout:g} s") from slow
+        if done.returncode and (trouble := clone.repository.lacking(done.stderr)):
+            raise trouble
         problem = problem or done.stderr.decode("utf-8", "replace").strip()
         for name in ["FETCH_HEAD"] if depth else [ref, f"refs/all/heads/{ref}", f"refs/all/tags/{ref}"]:
             found = clone.repository.run(["rev-parse", "--verify", "-q", f"{name}^{{commit}}"], check=False)
@@ -106,11 +108,16 @@ def _cloned(url: str, ref: str, folder: Path, store: TreeStore, place: Place) ->
     raise _failure(url, ref, problem, place)
 
 
+_NO_REPOSITORY = ("does not appear to be a git repository", "does not exist", "invalid gitfile format")
+
+
 def _failure(url: str, ref: str, problem: str, place: Place) -> Exception:
     """A ref or a folder that is not there is the author's; the rest is the network's."""
     if any(word in problem for word in ("Could not resolve", "timed out", "Connection", "unable to access")):
         return SourceUnavailable(f"{url} cannot be fetched: {problem.splitlines()[-1]}")
-    if "does not appear to be a git repository" in problem or "does not exist" in problem:
+    if any(word in problem for word in _NO_REPOSITORY):
         return place.wrong("source.url", f"{url} is no git repository")
-    last = problem.splitlines()[-1] if problem else "git says nothing"
-    return place.wrong("source.ref", f"{url} has no commit {ref!r} ({last})")
+    lines = problem.splitlines() or ["git says nothing"]
+    # Below the cause git adds advice of several lines.
+    cause = next((line for line in lines if line.startswith("fatal: ")), lines[-1])
+    return place.wrong("source.ref", f"{url} has no commit {ref!r} ({cause})")

@@ -12,7 +12,7 @@ import pytest
 from orchestrator.cli import comparing, main
 from orchestrator.cli.sides import side, sides
 from orchestrator.contract import ChangedFile
-from orchestrator.errors import AuthoringError
+from orchestrator.errors import AuthoringError, Problem
 from orchestrator.worktree.trees import TreeStore
 
 DATA = Path(__file__).parents[2] / "data" / "oracles"
@@ -284,3 +284,23 @@ def test_a_ref_may_hold_an_at_sign(
     _git("tag", "package@1.0")
 
     assert _content(ref, tmp_path_factory.mktemp("home")) == {b"a.php": b"old", b".gitignore": b"vendor\n"}
+
+
+def test_everything_that_a_tools_packages_lack_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lacking = [
+        Problem("benchmark.yaml", 0, "dependencies.pip", f"mypy 2.0 needs {name}", "add it, pinned")
+        for name in ("pathspec", "librt")
+    ]
+
+    def install(*_: object) -> None:
+        raise AuthoringError(lacking)
+
+    monkeypatch.setattr("orchestrator.tasks.dependencies.install", install)
+
+    assert delta(str(tmp_path), str(tmp_path), "--tool", "mypy", "--pip", "mypy==2.0") == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "proctor: the tool's packages: mypy 2.0 needs librt; add it, pinned",
+        "proctor: the tool's packages: mypy 2.0 needs pathspec; add it, pinned",
+    ]

@@ -191,6 +191,7 @@ UNFINISHED: list[tuple[str, object, int, str]] = [
     ("php-cs-fixer", {"files": []}, 16, "exit code 16"),
     ("php-lint", b"0 /w/a.php\0No syntax errors\0", 0, "cut off"),
     ("php-lint", b"1 /w/a.php\0Could not open input file\0end", 0, "exit code 1"),
+    ("php-lint", b"end", 0, "found no PHP file"),
     ("ruff", "python/ruff_syntax.json", 1, "could not parse"),
     (
         "ruff",

@@ -120,10 +120,12 @@ def test_a_repository_that_is_none_and_a_helper_that_runs_commands_are_refused(
     place: Place, tmp_path: Path, fetch: Callable[[Source], Fetched]
 ) -> None:
     (place.root / "plain").mkdir()
+    (place.root / "file").write_text("text")
     marker = tmp_path / "ran"
 
-    with pytest.raises(AuthoringError, match="is no git repository"):
-        fetch(GitSource(kind="git", url="plain", ref="main"))
+    for url in ("plain", "file"):
+        with pytest.raises(AuthoringError, match="is no git repository"):
+            fetch(GitSource(kind="git", url=url, ref="main"))
     with pytest.raises(AuthoringError):
         fetch(GitSource(kind="git", url=f"ext::sh -c touch% {marker}", ref="main"))
 
