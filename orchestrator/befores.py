@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.contract import StepResult
+from sandboxes import drafts
 from sandboxes.protocol import Done, Output, Usage
 
 Answer = tuple[StepResult, ...]
@@ -109,7 +110,7 @@ def _store(path: Path, answer: Answer) -> None:
     body = json.dumps([_result_to_json(result) for result in answer])
     text = json.dumps({"sha256": hashlib.sha256(body.encode()).hexdigest(), "answer": body})
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=drafts.prefix())
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

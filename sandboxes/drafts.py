@@ -1,4 +1,4 @@
-"""Folders in the making: filled under a name of their own, renamed when whole, swept when abandoned."""
+"""Files and folders in the making: under a name of their own until they are whole, swept when abandoned."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from pathlib import Path
 from sandboxes.spec import process_start
 
 
+def prefix() -> str:
+    """How the name of everything begins that this process has not finished yet."""
+    pid = os.getpid()
+    return f".draft-{pid}-{process_start(pid)}-"
+
+
 @contextmanager
 def draft(shelf: Path) -> Iterator[Path]:
     """A new folder on `shelf`, readable by all; what is left of it at the end is removed."""
-    pid = os.getpid()
-    folder = Path(tempfile.mkdtemp(dir=shelf, prefix=f".draft-{pid}-{process_start(pid)}-"))
+    folder = Path(tempfile.mkdtemp(dir=shelf, prefix=prefix()))
     folder.chmod(0o755)
     try:
         yield folder
@@ -27,9 +32,18 @@ def draft(shelf: Path) -> Iterator[Path]:
 def sweep(shelf: Path) -> list[str]:
     """Remove the drafts of dead processes of this machine; what was removed, in words."""
     removed = []
-    for folder in shelf.glob(".draft-*"):
-        pid, _, rest = folder.name.removeprefix(".draft-").partition("-")
+    for item in shelf.glob(".draft-*"):
+        pid, _, rest = item.name.removeprefix(".draft-").partition("-")
         if pid.isdigit() and str(process_start(int(pid))) != rest.partition("-")[0]:
-            shutil.rmtree(folder, ignore_errors=True)
-            removed.append(f"unfinished {shelf.name} {folder.name}")
+            if item.is_dir() and not item.is_symlink():
+                shutil.rmtree(item, ignore_errors=True)
+            else:
+                item.unlink(missing_ok=True)
+            removed.append(f"unfinished {shelf.name} {item.name}")
     return removed
+
+
+def sweep_below(top: Path) -> list[str]:
+    """The same for a folder and the shelves in it."""
+    shelves = [top, *(item for item in top.iterdir() if item.is_dir())]
+    return [said for shelf in shelves for said in sweep(shelf)]

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from shutil import which
 
+from sandboxes import drafts
 from sandboxes.errors import ProvisionFailed
 from sandboxes.home import home
 from sandboxes.spec import MIB
@@ -179,7 +180,7 @@ def _template(size: int) -> Path:
     if ready.exists():
         return ready
     ready.parent.mkdir(exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=ready.parent, suffix=".tmp")
+    handle, name = tempfile.mkstemp(dir=ready.parent, prefix=drafts.prefix())
     draft = Path(name)
     try:
         os.ftruncate(handle, size + size // 32 + 8 * MIB)  # what inode tables and the like take up

@@ -20,6 +20,7 @@ from typing import Literal
 from orchestrator.tasks.clients import HERE, Answer, Clients, last_line
 from orchestrator.tasks.downloads import SourceUnavailable
 from orchestrator.tasks.releases import ReleaseMissing
+from sandboxes import drafts
 from sandboxes.images.debian import sources_for
 
 FRESH = 24 * 3600.0
@@ -116,7 +117,8 @@ class _Apt:
 
     def fetch(self, words: list[str], into: Path) -> Answer:
         """Run apt in a folder of its own and move what it fetched into the folder `into`."""
-        with tempfile.TemporaryDirectory(dir=self._folder, prefix="fetched-") as name:
+        drafts.sweep(self._folder)
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix=drafts.prefix()) as name:
             below = Path(name).name
             done = self._run(words, below)
             for file in Path(name).iterdir():

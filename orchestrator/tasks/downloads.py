@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from sandboxes import drafts
 from sandboxes.errors import SandboxError
 
 
@@ -38,7 +39,7 @@ class Downloads:
         if kept.is_file() and digest(kept) == expected:
             return kept
         self.folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.folder, prefix=".part-")
+        handle, name = tempfile.mkstemp(dir=self.folder, prefix=drafts.prefix())
         os.close(handle)
         part = Path(name)
         try:

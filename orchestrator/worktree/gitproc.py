@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+from sandboxes import drafts
+
 TIMEOUT = 300.0
 """Seconds any one git process may take."""
 
@@ -59,7 +61,7 @@ class Repository:
     def index(self, tree: str) -> Iterator[dict[str, str]]:
         """A private index that holds `tree`; the filled one is kept and copied, reading a tree costs more."""
         kept = self.made() / "indexes" / tree
-        with tempfile.TemporaryDirectory(dir=self.folder, prefix="index-") as folder:
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix=drafts.prefix()) as folder:
             mine = Path(folder) / "index"
             env = {"GIT_INDEX_FILE": str(mine)}
             try:
@@ -154,7 +156,7 @@ class Repository:
         """The folder, made when it is not there: beside its place first, so that nobody sees half of it."""
         if not (self.folder / "config").exists():
             self.folder.parent.mkdir(parents=True, exist_ok=True)
-            fresh = Path(tempfile.mkdtemp(dir=self.folder.parent, prefix=".trees-"))
+            fresh = Path(tempfile.mkdtemp(dir=self.folder.parent, prefix=drafts.prefix()))
             for name in ("objects/info", "objects/pack", "refs/heads", "indexes"):
                 (fresh / name).mkdir(parents=True)
             (fresh / "HEAD").write_text("ref: refs/heads/none\n")

@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from sandboxes import drafts
 from sandboxes.docker.config import Base
 from sandboxes.docker.localfiles import Bind
 from sandboxes.home import home
@@ -39,7 +40,7 @@ def _copy(program: Path) -> Path:
     place = home() / "docker" / f"init-{hashlib.sha256(data).hexdigest()[:16]}"
     if not place.exists():
         place.parent.mkdir(exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=place.parent, prefix=".init-")
+        handle, draft = tempfile.mkstemp(dir=place.parent, prefix=drafts.prefix())
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             os.fchmod(handle, 0o711)

@@ -8,7 +8,6 @@ from a container that is made and never started.
 from __future__ import annotations
 
 import secrets
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,12 +16,15 @@ from sandboxes import scratch
 from sandboxes.docker.config import Base
 from sandboxes.docker.engine import Engine
 from sandboxes.errors import EngineGone, SandboxError
-from sandboxes.home import home
 
 
-def shares_our_disk(engine: Engine, base: Base, labels: Mapping[str, str]) -> bool:
-    """Whether containers see what we mount below `home()` when it is bound into them. Raises EngineGone."""
-    folder = Path(tempfile.mkdtemp(dir=home(), prefix=".probe-"))
+def shares_our_disk(engine: Engine, base: Base, labels: Mapping[str, str], shelf: Path) -> bool:
+    """Whether containers see what we mount below `home()` when it is bound into them. Raises EngineGone.
+
+    `shelf` is the folder of this run's rooms: what a killed process leaves mounted there is removed with it.
+    """
+    folder = shelf / "probe"
+    folder.mkdir(parents=True)
     try:
         try:
             scratch.mount("tmpfs", folder, "tmpfs", scratch.MS_NOSUID | scratch.MS_NODEV, "size=64k")

@@ -187,7 +187,7 @@ class DockerProvider:
         with self._lock:
             if self._shares is None:
                 self._used = True
-                self._shares = shares_our_disk(self._engine, base, self._labels)
+                self._shares = shares_our_disk(self._engine, base, self._labels, self._folder)
             return self._shares
 
     _shares: bool | None = None

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sandboxes import scratch
+from sandboxes import drafts, scratch
 from sandboxes.cgroups import sweep
 from sandboxes.docker.counting import GROUPS
 from sandboxes.docker.engine import Engine
@@ -38,7 +38,7 @@ def reap(engine: Engine) -> Reaped:
             with suppress(SandboxError):
                 engine.remove_network(seen["Id"])
                 removed.append(f"network {seen['Name']} (run {owner.run_id})")
-    return Reaped((*removed, *_rooms(), *sweep(GROUPS)))
+    return Reaped((*removed, *_rooms(), *drafts.sweep_below(home()), *sweep(GROUPS)))
 
 
 def remove_labelled(engine: Engine, label: str) -> None:

@@ -29,8 +29,7 @@ def reap() -> Reaped:
         owner = owner_of(folder)
         if owner is not None and not owner.alive():
             removed += _remove(folder, owner)
-    for name in ("layers", "images"):
-        removed += drafts.sweep(home() / name)
+    removed += drafts.sweep_below(home())
     removed += sweep(GROUPS)
     return Reaped(tuple(removed))
 

@@ -306,6 +306,30 @@ def test_a_dockerfile_is_built_once_and_its_environment_holds(docker: DockerProv
     subprocess.run(["docker", "rmi", "-f", first], check=True, capture_output=True)
 
 
+DIES_LOOKING = """
+import os
+from sandboxes.docker import DockerProvider, probe
+from sandboxes.spec import Image, Owner
+
+probe._seen = lambda *words: os._exit(9)
+DockerProvider(Owner.current("dies")).prepare(Image("host", "host"))
+"""
+
+
+def test_what_a_start_mounted_that_was_killed_while_it_looked_is_unmounted(
+    docker: DockerProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path))
+    assert subprocess.run([sys.executable, "-c", DIES_LOOKING]).returncode == 9
+    left = mounts_below(tmp_path)
+
+    docker.reap()
+
+    assert len(left) == 1, "nothing was left, so nothing was tried"
+    assert mounts_below(tmp_path) == []
+    assert not list((tmp_path / "docker").glob("*/probe"))
+
+
 def test_rooms_in_volumes_keep_the_same_promises(in_volumes: DockerProvider) -> None:
     judge = Layer("docker-test-judge", "/opt/judge", lambda: [Entry(b"t", 0o100644, b"t")])
     with in_volumes.provision(spec(SOURCE, judge)) as room:

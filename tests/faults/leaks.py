@@ -22,7 +22,7 @@ def left(home: Path, temporary: Path, pids: Iterable[int] = (), *, engine: str =
     found = [f"mount {point}" for point in _mounts(home) + _mounts(temporary)]
     found += [f"room {room}" for shelf in ("rooms", "docker") for room in _rooms(home / shelf)]
     found += [f"temporary {item.name}" for item in temporary.iterdir()]
-    found += [f"draft {item}" for item in home.glob("*/.draft-*")]
+    found += [f"draft {item}" for pattern in (".draft-*", "*/.draft-*") for item in home.glob(pattern)]
     found += [f"process {pid}" for pid in _processes(home)]
     found += [f"control group {group}" for group in _groups(ours)]
     return found + (_on_engine(engine, ours) if engine else [])
