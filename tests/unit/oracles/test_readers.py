@@ -344,6 +344,19 @@ def test_an_unfinished_run_is_no_measurement(tool: str, source: object, code: in
         FORMATS[tool](Raw(bytes_of(source), code, "3.7.1"))
 
 
+@pytest.mark.parametrize("code", [0, 1])
+def test_mypys_notes_are_no_errors_whatever_its_exit_code(code: int) -> None:
+    """With JSON it ends with 1 for notes alone (1.11 to 2.4)."""
+    note = {"file": "a.py", "line": 5, "column": 4, "message": "not checked", "hint": None}
+    line = json.dumps(note | {"code": "annotation-unchecked", "severity": "note"}).encode() + b"\n"
+
+    report = FORMATS["mypy"](Raw(line, code, "2.4.1"))
+
+    assert (report.findings, report.counts["notes"]) == ((), 1)
+    with pytest.raises(AnalyzerError, match="exit code 1, but 0 errors means 0"):
+        FORMATS["mypy"](Raw(b"", 1, "2.4.1"))
+
+
 def test_incomplete_on_stderr_is_believed() -> None:
     data = bytes_of("phpstan/three.json")
     said = (DATA / "analyzers" / "phpstan" / "syntax.stderr.txt").read_text()
