@@ -182,7 +182,8 @@ class _Reader:
         if old is None and new is None:
             raise PatchError("invalid", f"line {self.at}: neither side names a file")
         if old is not None and new is not None:
-            old = new = min(old, new, key=len)
+            # as git does: the new name, or the old one where the new is that and more (x.py and x.py.orig)
+            old = new = old if new.startswith(old) else new
         name = new if new is not None else old
         return FilePatch(old, new, None, self._hunks(show(name or b"")))
 

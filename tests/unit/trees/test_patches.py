@@ -291,3 +291,19 @@ def test_a_patch_that_speaks_of_a_full_disk_is_to_blame_all_the_same(store: Tree
         store.apply(tree, _patch(name, f"--- a/{name}", f"+++ b/{name}", "@@ -1 +1 @@", "-a", "+b"))
 
     assert caught.value.kind == "does_not_apply"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("x.py.orig", "x.py"), ("x.py", "x.py.orig"), ("a", "bcd"), ("abc", "d"), ("ab", "cd"), ("a", "a")],
+)
+def test_a_patch_without_gits_first_line_is_for_the_file_that_git_takes(
+    store: TreeStore, old: str, new: str
+) -> None:
+    names = ("x.py", "x.py.orig", "a", "bcd", "abc", "d", "ab", "cd")
+    tree = store.add(Entry(name.encode(), 0o100644, b"same\n") for name in names)
+    patch = f"--- a/{old}\n+++ b/{new}\n@@ -1 +1 @@\n-same\n+other\n".encode()
+
+    changed = [d.path for d in store.differences(tree, store.apply(tree, patch))]
+
+    assert list(patches.read(patch).touched) == changed
