@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.analyzers.measurement import AnalyzerError, Measurement, OptionError, is_number, option
+from orchestrator.analyzers.options import no_slips
 from orchestrator.analyzers.reports import Raw, Report, agree, loads
 from orchestrator.contract import Check, Step, StepResult
 from sandboxes.spec import Command
@@ -91,6 +92,7 @@ class _Options:
 
 
 def _options(check: Check) -> _Options:
+    no_slips(check, ("command", "value", "minimum", "maximum", "exit_codes"))
     command = option(check, "command")
     if not isinstance(command, str) or not command.strip() or "\0" in command:
         raise OptionError(

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 
 from orchestrator.analyzers.measurement import AnalyzerError, Measurement, OptionError, is_number, option
+from orchestrator.analyzers.options import no_slips
 from orchestrator.contract import Check, Step, StepResult
 from sandboxes.spec import Command
 
@@ -63,6 +64,7 @@ def read_number(stdout: bytes) -> float:
 
 
 def _options(check: Check) -> tuple[str, bool, str]:
+    no_slips(check, ("command", "higher_is_better", "unit"))
     command = option(check, "command")
     if not isinstance(command, str) or not command.strip() or "\0" in command:
         raise OptionError(f"metadata.command is {command!r}; it must be a shell command that prints a number")

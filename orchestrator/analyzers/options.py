@@ -23,7 +23,8 @@ from orchestrator.contract import Check
 _PATH = re.compile(r"[^\0\r\n]+")
 _EXTENSION = re.compile(r"[A-Za-z0-9_+-]+")
 _COUNTS = ("all", "errors")
-_SHARED = ("target", "extensions", "count", "config", "config_files")
+SHARED = ("target", "extensions", "count", "config", "config_files")
+"""What every command-line tool takes."""
 _OWN = ("allow", "forbid", "mode", "weights")
 """What score_delta itself reads from `metadata`."""
 
@@ -70,7 +71,7 @@ def parse(
     check: Check, tool: str, extensions: tuple[str, ...], known: Mapping[str, Setting], configurable: bool
 ) -> Options:
     """A check's options for a tool with these extensions and settings. Raises OptionError."""
-    no_slips(check, {*_SHARED, *known, *_OWN})
+    no_slips(check, {*SHARED, *known})
     counted = option(check, "count", "all")
     if counted not in _COUNTS:
         raise OptionError(f"metadata.count is {counted!r}; it must be all or errors")
@@ -90,12 +91,21 @@ def parse(
 
 
 def no_slips(check: Check, known: Collection[str]) -> None:
-    """Raises OptionError for a name in `metadata` that is nearly an option; other notes are the author's."""
+    """Raises OptionError for a name in `metadata` that is nearly an option; other notes are the author's.
+
+    Where nobody keeps notes (`only_options` in the check: the command line) any other name is refused.
+    """
     metadata = check.get("metadata")
+    known = {*known, *_OWN}
     for name in metadata if isinstance(metadata, Mapping) else ():
-        near = difflib.get_close_matches(str(name), known, 1, 0.8)
-        if near and name not in known:
+        if name in known:
+            continue
+        if near := difflib.get_close_matches(str(name), known, 1, 0.8):
             raise OptionError(f"metadata.{name} is no option; did you mean {near[0]}?")
+        if check.get("only_options"):
+            raise OptionError(
+                f"{name} is no option of {check.get('tool')}; known: {', '.join(sorted(known))}"
+            )
 
 
 def texts(value: Any, name: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from orchestrator.analyzers import checkstyle
 from orchestrator.analyzers.measurement import AnalyzerError, Finding, OptionError, option
-from orchestrator.analyzers.options import Options, Setting, texts, within
+from orchestrator.analyzers.options import SHARED, Options, Setting, no_slips, texts, within
 from orchestrator.analyzers.reports import Raw, Report, agree, loads, relative, shaped
 from orchestrator.analyzers.tool import Tool
 from orchestrator.contract import Check
@@ -26,6 +26,7 @@ REPORT = "/tmp/proctor-phpcs.json"
 _VERSION = re.compile(r"PHP_CodeSniffer version (\d+\.\d+\.\d+\S*)")
 _TRAILER = re.compile(r"\s*(?:Time: [^\n]*)?\s*")
 _WORD = re.compile(r"[\w.,/@+-]+")
+_OWN = ("standard", "ignore")
 _BROKEN_RULES = ("Internal.Exception", "Internal.Tokenizer.Exception")
 
 
@@ -43,9 +44,10 @@ class Phpcs(Tool):
     unseeing = ("--ignore-annotations",)
 
     def options(self, check: Check) -> Options:
+        no_slips(check, {*SHARED, *self.settings, *_OWN, "annotations"})
         standard = option(check, "standard", "PSR12")
         metadata = dict(check.get("metadata") or {})
-        for name in ("standard", "ignore"):
+        for name in _OWN:
             metadata.pop(name, None)
         if isinstance(standard, str) and "\n" in standard:
             metadata["config"], standard = standard, "given"

@@ -115,8 +115,9 @@ def place_of(
 
 
 def check_of(tool: str, minimum: float, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The check that the command line asks for."""
-    return {"kind": "score_delta", "id": NAME, "tool": tool, "min_delta": minimum, "metadata": metadata}
+    """The check that the command line asks for; what the tool does not know in `metadata` is refused."""
+    own = {"kind": "score_delta", "id": NAME, "tool": tool, "only_options": True}
+    return {**own, "min_delta": minimum, "metadata": metadata}
 
 
 def measured(
@@ -144,6 +145,12 @@ def measured(
     from sandboxes.spec import RoomSpec
 
     registry = _registry(config)
+    try:
+        ask = ScoreDeltaExecutor(Instances(registry.analyzers)).ask(check)
+        # Its options are read before the states are, which may take long.
+        ask.analyzer.steps(check, WORKDIR)
+    except OptionError as mistake:
+        raise AuthoringError(str(mistake)) from None
     store = TreeStore(home() / "trees")
     before, after = (side(store) for side in sides)
     layers, env = _installed(packages, store)
@@ -153,7 +160,6 @@ def measured(
         return found if renames else without_renames(found)
 
     try:
-        ask = ScoreDeltaExecutor(Instances(registry.analyzers)).ask(check)
         with _rooms(registry, sandbox) as provider:
             judge = RoomJudge(
                 provider=provider,
