@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import words
-from orchestrator.cli.writing import write_file
+from orchestrator.cli.writing import takes_a_stream, write_file
 from orchestrator.dossier import Dossier
 from orchestrator.errors import AuthoringError
 
@@ -75,6 +75,10 @@ def _eee(file: Path, dossier: Dossier) -> dict[Path, bytes]:
     documents = [(words.agent_name(agent), _json(document)) for agent, document in found.items()]
     if len(documents) == 1:
         return {file: documents[0][1]}
+    if takes_a_stream(file):
+        raise AuthoringError(
+            f"--eee writes {len(documents)} documents, one for each agent: name a file, not {file}"
+        )
     return {_beside(file, n, name): data for n, (name, data) in enumerate(documents, 1)}
 
 

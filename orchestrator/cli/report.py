@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from orchestrator.report import Report
 
 NAME = "report"
+STDOUT = Path("/dev/stdout")
 SUMMARY = "Show a run's table, or write it as HTML, JUnit, SARIF, Markdown, CSV."
 
 
@@ -44,11 +46,12 @@ def command(
       proctor report runs/LATEST      the newest below runs/
       proctor report runs/LATEST --html report.html
       proctor report runs/LATEST --junit junit.xml --sarif proctor.sarif
-      proctor report runs/LATEST --markdown summary.md
+      proctor report runs/LATEST --markdown - >> "$GITHUB_STEP_SUMMARY"
     """
     asked = {"html": html, "junit": junit, "sarif": sarif, "markdown": markdown, "csv": csv, "eee": eee}
-    chosen = {form: file for form, file in asked.items() if file is not None}
+    chosen = {form: STDOUT if file == Path("-") else file for form, file in asked.items() if file is not None}
     with _uncollected():
+        _all_differ(chosen)
         dossier = _dossier(run)
         _write(chosen, dossier)
     if as_json:
@@ -61,6 +64,18 @@ def command(
 
         print_report(dossier.report, str(run))
     return 0
+
+
+def _all_differ(chosen: dict[str, Path]) -> None:
+    """Raises AuthoringError where one form would take another's place."""
+    from orchestrator.errors import AuthoringError
+
+    met: dict[str, str] = {}
+    for form, file in chosen.items():
+        place = os.path.realpath(file)
+        first = met.setdefault(place, form)
+        if first != form and (Path(place).is_file() or not Path(place).exists()):
+            raise AuthoringError(f"--{first} and --{form} both name {file}; give each a file of its own")
 
 
 def _write(chosen: dict[str, Path], dossier: Dossier) -> None:

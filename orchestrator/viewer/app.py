@@ -9,7 +9,7 @@ from functools import cache
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from orchestrator.dossier import Artifacts
@@ -22,8 +22,8 @@ from orchestrator.viewer.library import EVERY, Library
 TYPES = {"style.css": "text/css", "viewer.js": "text/javascript"}
 
 
-def build(library: Library, hosts: frozenset[str] = LOCAL) -> App:
-    """The whole viewer, as an ASGI application that answers to `hosts`."""
+def build(library: Library, hosts: frozenset[str] = LOCAL, leaving: asyncio.Event | None = None) -> App:
+    """The whole viewer, as an ASGI application that answers to `hosts`. `leaving` ends what follows a run."""
     app = Starlette(
         routes=[
             Route("/", _runs),
@@ -38,6 +38,7 @@ def build(library: Library, hosts: frozenset[str] = LOCAL) -> App:
         exception_handlers={AuthoringError: _not_there, 404: _not_there, 500: _broken},
     )
     app.state.library = library
+    app.state.leaving = leaving or asyncio.Event()
     return Guard(app, hosts)
 
 
@@ -87,6 +88,7 @@ def _file(request: Request) -> Response:
 
 async def _events(request: Request) -> Response:
     library = _library(request)
+    leaving: asyncio.Event = request.app.state.leaving
     run = await run_in_threadpool(library.run, request.path_params["run"])
 
     async def told() -> AsyncIterator[str]:
@@ -94,7 +96,8 @@ async def _events(request: Request) -> Response:
         known, quiet = await run_in_threadpool(library.version, run), 0
         yield "retry: 2000\n\n"
         while not await request.is_disconnected():
-            await asyncio.sleep(EVERY)
+            if await _comes(leaving, EVERY):
+                return
             version = await run_in_threadpool(library.version, run)
             quiet += 1
             if version != known:
@@ -105,6 +108,14 @@ async def _events(request: Request) -> Response:
                 yield ": still here\n\n"
 
     return StreamingResponse(told(), media_type="text/event-stream")
+
+
+async def _comes(event: asyncio.Event, within: float) -> bool:
+    try:
+        await asyncio.wait_for(event.wait(), within)
+    except TimeoutError:
+        return False
+    return True
 
 
 def _static(request: Request) -> Response:
@@ -121,8 +132,6 @@ def _text(name: str) -> str:
 
 def _not_there(request: Request, error: Exception) -> Response:
     said = str(error) if isinstance(error, AuthoringError) else "There is no such page."
-    if request.url.path.rstrip("/") != request.url.path and request.url.path != "/":
-        return RedirectResponse(request.url.path.rstrip("/"))
     return HTMLResponse(render("error.html.jinja", title="Not there", text=said, here=""), status_code=404)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -23,8 +24,9 @@ def serve(root: Path, host: str, port: int, ready: Callable[[str], None]) -> Non
     with Library(root) as library:
         library.start()
         hosts = LOCAL | {host.lower(), f"[{host.lower()}]"}
+        leaving = asyncio.Event()
         config = uvicorn.Config(
-            build(library, hosts),
+            build(library, hosts, leaving),
             log_level="warning",
             access_log=False,
             lifespan="off",
@@ -34,7 +36,19 @@ def serve(root: Path, host: str, port: int, ready: Callable[[str], None]) -> Non
         )
         shown = f"[{host}]" if ":" in host else host
         ready(f"http://{shown}:{listening.getsockname()[1]}/")
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config, leaving).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Tells those who follow a run that it ends; they would be cut off with a traceback otherwise."""
+
+    def __init__(self, config: uvicorn.Config, leaving: asyncio.Event) -> None:
+        super().__init__(config)
+        self._leaving = leaving
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._leaving.set()
+        await super().shutdown(sockets)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -129,3 +129,27 @@ def test_a_page_holds_everything_it_shows(run: Path, tmp_path: Path) -> None:
     assert not any(f"{mark}http" in text for mark in ('src="', 'href="', "url(", "@import "))
     assert "default-src 'none'" in text
     assert "unsafe-inline" not in text and " style=" not in text and " onclick=" not in text
+
+
+def test_two_forms_of_one_name_are_refused(run: Path, tmp_path: Path, capsys: Capsys) -> None:
+    code = proctor("report", run, "--csv", tmp_path / "out", "--html", tmp_path / "." / "out")
+
+    assert code == 2
+    assert "--html and --csv both name" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert proctor("report", run, "--csv", "/dev/null", "--html", "/dev/null") == 0
+
+
+def test_a_dash_is_stdout(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code = proctor("report", run, "--csv", "-")
+
+    assert code == 0
+    assert capfd.readouterr().out.startswith("run,benchmark,")
+
+
+def test_several_documents_do_not_go_beside_a_device(run: Path, capsys: Capsys) -> None:
+    code = proctor("report", run, "--eee", "/dev/null")
+
+    assert code == 2
+    assert "2 documents, one for each agent" in capsys.readouterr().err
+    assert not list(Path("/dev").glob("null.*"))

@@ -39,6 +39,29 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path, capsys: pytest.Cap
     assert f"nothing can listen at 127.0.0.1 port {port}: Address already in use" in capsys.readouterr().err
 
 
+def test_it_ends_in_silence_while_a_page_follows_a_run(tmp_path: Path) -> None:
+    make_run(tmp_path / "runs" / "one", 2, ["gold"])
+    run_id = RunFolder(tmp_path / "runs" / "one").header.run_id
+    call = "from orchestrator.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-uc", call, "view", "--port", "0"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as viewer:
+        assert viewer.stdout is not None and viewer.stderr is not None
+        address = viewer.stdout.readline().strip()
+        with httpx.stream("GET", f"{address}runs/{run_id}/events", timeout=60) as followed:
+            told = followed.iter_text()
+            assert next(told).startswith("retry:")
+            viewer.send_signal(signal.SIGINT)
+            assert list(told) == []
+        said = viewer.stderr.read()
+
+    assert said == "proctor: showing runs; Ctrl-C ends it\n"
+
+
 @pytest.mark.parametrize("given", ["runs", "runs/one"])
 def test_it_serves_until_it_is_interrupted_and_leaves_the_runs_alone(given: str, tmp_path: Path) -> None:
     make_run(tmp_path / "runs" / "one", 2, ["gold"])

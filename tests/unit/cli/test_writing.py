@@ -53,6 +53,16 @@ def test_what_lies_below_dev_is_never_replaced(device: str, tmp_path: Path) -> N
     assert not renamed
 
 
+def test_what_the_shell_appends_to_is_added_to(tmp_path: Path) -> None:
+    """As with `--markdown /dev/stdout >> "$GITHUB_STEP_SUMMARY"`."""
+    file = tmp_path / "summary.md"
+    file.write_bytes(b"before\n")
+    with file.open("ab") as summary:
+        write_file(Path(f"/dev/fd/{summary.fileno()}"), b"after\n")
+
+    assert file.read_bytes() == b"before\nafter\n"
+
+
 def test_a_full_disk_is_the_machines_and_names_the_file() -> None:
     with pytest.raises(OSError, match="/dev/full") as caught:
         write_file(Path("/dev/full"), b"page")

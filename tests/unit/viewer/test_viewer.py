@@ -93,6 +93,14 @@ def test_what_is_not_there_is_one_sentence(place: str, root: Path, client: TestC
     assert "Traceback" not in answer.text
 
 
+@pytest.mark.parametrize("place", ["//evil.example/", "//", "/%5Cevil.example/", "/nothing/"])
+def test_no_address_leads_elsewhere(place: str, client: TestClient) -> None:
+    answer = client.get(f"http://127.0.0.1:8470{place}", follow_redirects=False)
+
+    assert answer.status_code == 404
+    assert "location" not in answer.headers
+
+
 def test_a_kept_file_is_a_download_that_no_browser_renders(root: Path, client: TestClient) -> None:
     answer = client.get(f"/runs/{run_id(root)}/trials/parser_quotes.gold.1/files/change.patch")
 
