@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,8 @@ from orchestrator.viewer.library import Library
 from orchestrator.viewer.places import Places
 from orchestrator.viewer.work import at_work, going_on
 from tests.pages.made import make_run
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples" / "runs"
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +94,19 @@ def test_what_is_not_there_is_one_sentence(place: str, root: Path, client: TestC
 
     assert answer.status_code == 404
     assert "Traceback" not in answer.text
+
+
+def test_what_a_comparison_could_have_seen_is_told_in_points(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES / "monday", tmp_path / "monday")
+    shutil.copytree(EXAMPLES / "tuesday", tmp_path / "tuesday")
+    with Library(tmp_path) as shelf:
+        shelf.start()
+        client = TestClient(build(shelf), base_url="http://127.0.0.1:8470")
+        runs = {"base": run_id(tmp_path, "monday"), "new": run_id(tmp_path, "tuesday")}
+
+        answer = client.get("/compare", params=runs)
+
+    assert "A true change of the pass rate by about 26 points would mostly be seen" in answer.text
 
 
 @pytest.mark.parametrize("place", ["//evil.example/", "//", "/%5Cevil.example/", "/nothing/"])
