@@ -1,4 +1,4 @@
-"""Which old runs may go, and taking them away. What is tagged, in use or the newest stays."""
+"""Which old runs may go, and taking them away. What is tagged, in use, a baseline or the newest stays."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Retention:
     """Runs with a tag stay."""
     ignored: Collection[str] = ()
     """Tags that keep no run."""
+    needed: Collection[str] = ()
+    """Ids of runs that stay whatever their age: others are held against them."""
 
 
 def spare(rows: Iterable[RunRow], kept: Retention, now: datetime) -> tuple[RunRow, ...]:
@@ -35,7 +37,11 @@ def spare(rows: Iterable[RunRow], kept: Retention, now: datetime) -> tuple[RunRo
     found = []
     for row in sorted(rows, key=lambda row: (row.started, row.run_id), reverse=True):
         seen[row.benchmark] = seen.get(row.benchmark, 0) + 1
-        if seen[row.benchmark] <= kept.newest or (kept.tagged and set(row.tags) - set(kept.ignored)):
+        if (
+            row.run_id in kept.needed
+            or seen[row.benchmark] <= kept.newest
+            or (kept.tagged and set(row.tags) - set(kept.ignored))
+        ):
             continue
         if kept.days is not None and _age(row, now) < timedelta(days=kept.days):
             continue

@@ -111,6 +111,21 @@ def test_its_runs_are_runs_like_any_other(
     assert newest["header"]["versions"]["proctor"]
 
 
+def test_a_run_that_nights_are_held_against_is_not_pruned(
+    here: Path, proctor: Proctor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers(here, good=TASKS)
+    for _ in range(3):
+        night(proctor, capsys)
+    assert proctor("runs", "list", "--runs", "nights", "--json") == 0
+    newest, middle, oldest = (run["run_id"] for run in json.loads(capsys.readouterr().out)["runs"])
+
+    proctor("runs", "prune", "--runs", "nights", "--keep", "0", "--tagged")
+
+    told = capsys.readouterr().out
+    assert newest in told and middle in told and oldest not in told
+
+
 def test_a_fault_of_the_machine_is_exit_3_and_no_regression(
     here: Path, proctor: Proctor, capsys: pytest.CaptureFixture[str], faults: dict[str, BaseException]
 ) -> None:

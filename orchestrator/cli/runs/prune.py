@@ -27,8 +27,8 @@ def command(
     tagged: Annotated[bool, typer.Option("--tagged", help="Tagged runs may go, too.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete them; without it they are only named.")] = False,
 ) -> int:
-    """Delete the folders of old runs. Runs with a tag, runs that are being written and the newest ones stay;
-    runs outside --runs are never touched.
+    """Delete the folders of old runs. Runs with a tag, runs that are being written, the newest ones and those
+    that a nightly is held against stay; runs outside --runs are never touched.
 
     \b
     Examples:
@@ -37,10 +37,12 @@ def command(
     """
     from datetime import UTC, datetime
 
+    from orchestrator.history.nightly.ledger import held_against
     from orchestrator.history.pruning import Retention, spare, sweep
 
-    kept = Retention(newest=keep, days=older_than, tagged=not tagged)
     with places.opened(root) as index:
+        needed = held_against(index.root)
+        kept = Retention(newest=keep, days=older_than, tagged=not tagged, needed=needed)
         inside = [
             row
             for row in index.runs(limit=1_000_000).rows

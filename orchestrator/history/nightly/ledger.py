@@ -19,6 +19,24 @@ FILE = "nights.jsonl"
 LOCK = "nights.lock"
 
 
+def held_against(root: Path) -> frozenset[str]:
+    """Ids of the runs that the newest night of each nightly below `root` was held against."""
+    newest: dict[str, Night] = {}
+    for night in _all(root):
+        newest[night.nightly] = night
+    return frozenset(run.baseline for night in newest.values() for run in night.runs if run.baseline)
+
+
+def _all(root: Path) -> Iterator[Night]:
+    for _, line, whole in lines(root / FILE):
+        try:
+            night = Night.model_validate(json.loads(line)) if whole else None
+        except (ValueError, ValidationError):
+            continue
+        if night is not None:
+            yield night
+
+
 class Ledger:
     """What is known of earlier nights. The folder is made when the first is written."""
 
@@ -28,15 +46,7 @@ class Ledger:
 
     def nights(self) -> tuple[Night, ...]:
         """The finished ones, the oldest first. Lines that are none are left out."""
-        found = []
-        for _, line, whole in lines(self.root / FILE):
-            try:
-                night = Night.model_validate(json.loads(line)) if whole else None
-            except (ValueError, ValidationError):
-                continue
-            if night is not None and night.nightly == self.nightly:
-                found.append(night)
-        return tuple(found)
+        return tuple(night for night in _all(self.root) if night.nightly == self.nightly)
 
     def append(self, night: Night) -> None:
         """Keep a finished night. Raises orchestrator.journal.JournalFailed."""
