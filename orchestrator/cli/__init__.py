@@ -37,13 +37,23 @@ def build(asked: str = "") -> typer.Typer:
     return app.build(asked)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point of the console script: run one command and exit with its code."""
+def console() -> None:
+    """Entry point of the console script, whose process is ours: when the command is done it ends at once."""
     leaving = _Leaving()
     atexit.register(leaving)  # the first to be registered is the last to be called
     try:
-        leaving.code = _run(arguments)
-        sys.exit(leaving.code)
+        main()
+    except SystemExit as end:
+        leaving.code = end.code if isinstance(end.code, int) else None
+        raise
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command and exit with its code."""
+    try:
+        code = _run(arguments)
+        gc.freeze()  # the end of the process tidies up; Python need not look for garbage first
+        sys.exit(code)
     except KeyboardInterrupt:  # while the first modules were imported: later ones are told by `ending`
         os.write(2, b"proctor: interrupted\n")
         os._exit(130)

@@ -307,3 +307,16 @@ def test_an_unknown_benchmark_is_answered_with_those_that_are_shipped(
     said = capsys.readouterr().err
     assert "nosuch: there is no such file" in said
     assert "quickstart" in said
+
+
+def test_a_command_called_from_python_does_not_end_the_process_behind_the_callers_back() -> None:
+    program = (
+        "import atexit\n"
+        "atexit.register(print, 'the caller goes on')\n"
+        "from orchestrator.cli import main\n"
+        "try:\n    main(['no-such-command'])\nexcept SystemExit:\n    pass\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert (done.returncode, done.stdout) == (0, "the caller goes on\n")
