@@ -44,7 +44,7 @@ class ScoreDeltaExecutor:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         reporters: Sequence[Reporter] | None = None,
     ) -> None:
-        self._analyzers = None if analyzers is None else analyzers
+        self._analyzers = analyzers
         self._clock = clock
         self._reporters = tuple(built_in() if reporters is None else reporters)
 

@@ -21,9 +21,7 @@ LOCK = "nights.lock"
 
 def held_against(root: Path) -> frozenset[str]:
     """Ids of the runs that the newest night of each nightly below `root` was held against."""
-    newest: dict[str, Night] = {}
-    for night in _all(root):
-        newest[night.nightly] = night
+    newest = {night.nightly: night for night in _all(root)}
     return frozenset(run.baseline for night in newest.values() for run in night.runs if run.baseline)
 
 
