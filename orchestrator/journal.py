@@ -80,13 +80,13 @@ class Journal:
             raise self._failed(self._failure)
 
     def _write_whole(self, data: bytes) -> None:
-        before = os.fstat(self._fd).st_size
+        written = 0
         try:
             written = os.write(self._fd, data)
             while written < len(data):
                 written += os.write(self._fd, data[written:])
         except OSError as error:
-            os.ftruncate(self._fd, before)
+            os.ftruncate(self._fd, os.fstat(self._fd).st_size - written)
             raise self._failed(error) from error
 
     def _keep_syncing(self) -> None:

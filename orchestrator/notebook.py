@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -99,10 +100,10 @@ class Notebook:
         """Write an artifact (`name` is ours: no slashes from outside) and remember where it lies."""
         path = self.folder / name
         try:
-            path.write_bytes(data)
+            _write(path, data)
         except FileNotFoundError:
             self.folder.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            _write(path, data)
         self.artifacts[name] = path.relative_to(self.run_folder).as_posix()
 
     def keep_materials(self, digest: str, facts: Callable[[], Mapping[str, str]]) -> None:
@@ -237,6 +238,17 @@ class Notebook:
             return grade / HIGHEST_GRADE, grade
         score = 0.0 if verdict is None else verdict.score
         return score, None if score is None else HIGHEST_GRADE * score
+
+
+def _write(path: Path, data: bytes) -> None:
+    """As path.write_bytes does, in half of its system calls: every trial writes a handful of small files."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+    try:
+        written = 0
+        while written < len(data):
+            written += os.write(file, memoryview(data)[written:])
+    finally:
+        os.close(file)
 
 
 def _verdict(verdict: Verdict) -> VerdictRecord:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from orchestrator import criteria, grading
-from orchestrator.agents import Actor, AgentReport, Bringer, Fix
+from orchestrator.agents import Actor, AgentReport, Bringer, Fix, is_bringer
 from orchestrator.contract import Context
 from orchestrator.deadline import Deadline
 from orchestrator.documents.benchmark import Task
@@ -62,7 +62,7 @@ def _work(
 ) -> tuple[AgentReport, Change]:
     """What the agent leaves: a response and a change, and nothing else."""
     agent = tools.agents[job.agent]
-    if isinstance(agent, Bringer):
+    if is_bringer(agent):
         report, patch = _brought(agent, state.task, state.gold)
         note.keep_report(report)
         return report, note.keep_brought(patch)
@@ -88,7 +88,7 @@ def _brought(agent: Bringer, task: Task, gold: bytes | None) -> tuple[AgentRepor
 def _answer_only(task: Task, job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:
     """A question: no room is opened, only the response is graded (rule 213)."""
     agent = tools.agents[job.agent]
-    if not isinstance(agent, Bringer):
+    if not is_bringer(agent):
         raise AuthoringError(f"{job.agent} works in a room, and task {task.id} has no environment")
     report, _ = _brought(agent, task, None)
     note.keep_report(report)

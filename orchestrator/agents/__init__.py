@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from orchestrator.deadline import Deadline
 from orchestrator.documents.benchmark import Benchmark, Task
@@ -107,6 +107,11 @@ class Actor(Agent, Protocol):
     def act(self, task: Task, sandbox: Sandbox, deadline: Deadline) -> AgentReport:
         """Work in the room until done or until `deadline`. Raises sandboxes.errors.SandboxError only."""
         ...
+
+
+def is_bringer(agent: Agent) -> TypeGuard[Bringer]:
+    """What isinstance would say, without its look at every member for every trial."""
+    return callable(getattr(agent, "brings", None))
 
 
 def make(spec: str, kinds: Mapping[str, Any], benchmark: Benchmark) -> Agent:

@@ -61,7 +61,7 @@ class TaskState:
         answer = Memo(self.store).get(["gold", 1, self.base_tree, fixed], work)
         return str(answer["patch"]).encode("latin-1")
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Of all that decides what a room of this task holds."""
         parts = [self.base_tree, self.judge_tree, self.task.workdir, sorted(self.env.items())]
