@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import pwd
 import socket
 from pathlib import Path
 
@@ -11,7 +13,10 @@ from sandboxes.spec import Owner
 
 
 def home() -> Path:
-    """The folder for caches and state: $PROCTOR_HOME, else ~/.cache/proctor. Made when missing (0700)."""
+    """The folder for caches and state: $PROCTOR_HOME, else ~/.cache/proctor. Made when missing (0700).
+
+    Raises FileNotFoundError when there is neither, and what the disk says.
+    """
     folder = chosen()
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -21,7 +26,26 @@ def home() -> Path:
 def chosen() -> Path:
     """The same folder, whether it is there or not."""
     asked = os.environ.get("PROCTOR_HOME")
-    return (Path(asked) if asked else Path.home() / ".cache" / "proctor").absolute()
+    if asked:
+        return Path(asked).absolute()
+    own = users()
+    if own is None:
+        said = f"no home folder is known for user {os.getuid()}"
+        raise FileNotFoundError(errno.ENOENT, said, f"~/{CACHE}")
+    return (own / CACHE).absolute()
+
+
+def users() -> Path | None:
+    """The user's own folder: $HOME, or, where it is unset or empty, what the machine's list of users says."""
+    if named := os.environ.get("HOME"):
+        return Path(named)
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return None
+
+
+CACHE = Path(".cache", "proctor")
 
 
 def rooms(owner: Owner) -> Path:

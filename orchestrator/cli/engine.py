@@ -37,13 +37,11 @@ def opened(
 
 def choose(kinds: Kinds, asked: str | None, owner: Owner, *, allow_unlimited: bool = False) -> Provider:
     """As `opened`, without cleaning up."""
-    from orchestrator.errors import AuthoringError
     from sandboxes.errors import EngineGone
 
     if shutil.which("git") is None:
         raise EngineGone("git is not installed, and every task needs it; install git (apt-get install git)")
-    if asked is not None and asked not in kinds:
-        raise AuthoringError(f'there is no sandbox "{asked}"; known: {", ".join(sorted(kinds))}')
+    refuse_unknown(kinds, asked)
     problems = []
     for name in (asked,) if asked is not None else PREFERRED:
         provider: Provider = kinds[name](owner, allow_unlimited=allow_unlimited)
@@ -53,6 +51,16 @@ def choose(kinds: Kinds, asked: str | None, owner: Owner, *, allow_unlimited: bo
         provider.close()
         problems.append(f"{name}: {found.problem or 'does not work here'}")
     raise EngineGone("no sandbox can be opened here. " + "; ".join(problems))
+
+
+def refuse_unknown(kinds: Kinds, asked: str | None) -> None:
+    """Raises AuthoringError when there is no sandbox of the name that was asked for."""
+    if asked is None or asked in kinds:
+        return
+    from orchestrator.agents import shown
+    from orchestrator.errors import AuthoringError
+
+    raise AuthoringError(f'there is no sandbox "{shown(asked)}"; known: {", ".join(sorted(kinds))}')
 
 
 def survey(kinds: Kinds, owner: Owner) -> dict[str, Capabilities]:

@@ -111,8 +111,8 @@ def _of_home(path: Path) -> bool:
 
     try:
         home = chosen()
-    except RuntimeError:  # nobody's home folder is known
-        return False
+    except FileNotFoundError:  # nobody knows where it would be: that is what is told
+        return not path.is_absolute()
     return path.is_absolute() and (path.is_relative_to(home) or home.is_relative_to(path))
 
 

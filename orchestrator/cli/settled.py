@@ -19,11 +19,13 @@ def loaded(wish: Wish) -> tuple[Given, dict[str, Agent]]:
     """The documents and the agents. Raises AuthoringError with everything that is wrong with them."""
     from orchestrator.agents import make_all
     from orchestrator.cli import given
+    from orchestrator.cli.engine import refuse_unknown
     from orchestrator.errors import AuthoringError
 
     if wish.resume and wish.out is None:
         raise AuthoringError("--resume needs the run's folder: add --out DIR")
     found = given.load(wish.benchmark, wish.rubrics, wish.config)
+    refuse_unknown(found.registry.sandboxes, wish.sandbox)
     if wish.benchmark_id not in ("", found.benchmark.id):
         raise AuthoringError(
             f"{wish.benchmark} is {found.benchmark.id}, and the run is a run of {wish.benchmark_id}"

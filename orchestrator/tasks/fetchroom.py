@@ -21,6 +21,7 @@ from orchestrator.tasks.downloads import SourceUnavailable
 from orchestrator.tasks.hostfiles import folder_entries
 from sandboxes import roomfs
 from sandboxes.errors import ImageUnavailable, LimitUnenforceable
+from sandboxes.home import users
 from sandboxes.protocol import Done, Provider
 from sandboxes.spec import MIB, Command, Entry, Limits, Outside, RoomSpec
 
@@ -106,7 +107,7 @@ class RoomClients:
     def _settings(self) -> Settings:
         from orchestrator.tasks.settings import of_machine  # most runs fetch nothing
 
-        return of_machine(os.environ, Path.home())
+        return of_machine(os.environ, users() or Path("/nonexistent"))
 
     @cached_property
     def _pip(self) -> str:

@@ -21,6 +21,7 @@ from orchestrator.tasks.fetched import Fetched
 from orchestrator.tasks.memo import Memo
 from orchestrator.tasks.place import Place
 from orchestrator.worktree.trees import TreeStore
+from sandboxes.home import users
 
 _TRUSTING = """\
 [safe]
@@ -82,7 +83,7 @@ def _verify(commit: str, tree: str, content: bytes) -> None:
 def _git(clone: TreeStore, words: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
     trusting = folder / "gitconfig"
     trusting.write_text(_TRUSTING)
-    env = {"GIT_CONFIG_GLOBAL": str(trusting), "HOME": str(Path.home())}
+    env = {"GIT_CONFIG_GLOBAL": str(trusting), "HOME": str(users() or folder)}
     return clone.repository.run(words, env=env, check=False)
 
 

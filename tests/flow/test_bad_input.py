@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import pwd
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -15,8 +17,9 @@ from hypothesis import strategies as st
 
 from orchestrator.cli import build
 from orchestrator.cli.ending import finish
-from orchestrator.errors import EXIT_AUTHOR, EXIT_HARNESS
+from orchestrator.errors import EXIT_AUTHOR, EXIT_HARNESS, EXIT_INFRASTRUCTURE
 from orchestrator.store import RunFolder
+from sandboxes.home import chosen
 
 Call = Callable[..., tuple[int, str]]
 ODD = (
@@ -142,6 +145,34 @@ def test_more_trials_than_a_run_can_hold_are_refused_at_once(call: Call) -> None
     code, said = call("run", "small", "--agent", "gold", "--repeats", str(10**12), "--dry-run")
 
     assert code == EXIT_AUTHOR and "at most 1000000" in said
+
+
+@pytest.mark.parametrize("named", [None, ""])
+def test_a_user_without_a_home_folder_is_told_what_to_set(
+    call: Call, monkeypatch: pytest.MonkeyPatch, named: str | None
+) -> None:
+    monkeypatch.delenv("PROCTOR_HOME")
+    monkeypatch.delenv("HOME") if named is None else monkeypatch.setenv("HOME", named)
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: {}[uid])
+
+    code, said = call("reap")
+
+    assert code == EXIT_INFRASTRUCTURE and said.count("\n") == 1
+    assert "no home folder is known for user" in said and "set PROCTOR_HOME" in said
+
+
+def test_an_empty_home_variable_names_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PROCTOR_HOME", raising=False)
+    monkeypatch.setenv("HOME", "")
+
+    assert chosen() == Path(pwd.getpwuid(os.getuid()).pw_dir) / ".cache" / "proctor"
+
+
+@pytest.mark.parametrize("more", [("--dry-run",), ()])
+def test_an_unknown_sandbox_is_refused_before_anything_is_planned(call: Call, more: tuple[str, ...]) -> None:
+    code, said = call("run", "small", "--agent", "gold", "--sandbox", "nosuch", *more)
+
+    assert code == EXIT_AUTHOR and 'there is no sandbox "nosuch"; known: docker, oci' in said
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])

@@ -79,4 +79,6 @@ def _command() -> str:
 def _own() -> Path:
     import os
 
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
+    from sandboxes.home import users
+
+    return Path(os.environ.get("XDG_CONFIG_HOME") or (users() or Path("/")) / ".config") / "systemd" / "user"
