@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.reader import Reader, ReaderError
 
 from orchestrator.errors import AuthoringError, Problem
 from orchestrator.loading.located import Builder, Located, Scalar, shorten
@@ -109,9 +110,21 @@ def _read_yaml(text: str, name: str) -> Located:
                 documents += 1
                 if documents > 1:
                     raise _fault(name, line, "a second document begins here (---)", "one document per file")
+    except ReaderError as error:
+        raise _unprintable(text, name, error) from None
     except yaml.YAMLError as error:
         raise _yaml_fault(error, name) from None
     return builder.done()
+
+
+def _unprintable(text: str, name: str, error: ReaderError) -> AuthoringError:
+    """YAML takes no control characters; its C reader says so without a place."""
+    found = Reader.NON_PRINTABLE.search(text)
+    if found is None:
+        return _fault(name, 0, f"not valid YAML: {error.reason}", "save the file as UTF-8 text")
+    line = text.count("\n", 0, found.start()) + 1
+    seen = f"not valid YAML: the control character U+{ord(found[0]):04X}"
+    return _fault(name, line, seen, 'write it as an escape in double quotes, such as "\\x07"')
 
 
 def _yaml_fault(error: yaml.YAMLError, name: str) -> AuthoringError:
@@ -121,8 +134,6 @@ def _yaml_fault(error: yaml.YAMLError, name: str) -> AuthoringError:
     hint = "check indentation, quotes and colons near this line"
     if "cannot start any token" in said:
         hint = "indent with spaces, not tabs, and quote text that begins with @, ` or %"
-    elif "control characters" in said or "not allowed" in said:
-        hint = 'write the character as an escape in double quotes, such as "\\x07"'
     return _fault(name, line, f"not valid YAML: {said}", hint)
 
 

@@ -194,6 +194,11 @@ def test_bytes_that_are_not_utf_8_are_named_with_their_line() -> None:
     assert "rubric.yaml:2: byte 0xff is not UTF-8" in refused(b"id: a\nlabel: \xff\n")
 
 
+@pytest.mark.parametrize("where", ["label: a\x01b", 'label: "a\x01b"', "# \x01"])
+def test_a_control_character_is_named_with_its_line(where: str) -> None:
+    assert "rubric.yaml:2: not valid YAML: the control character U+0001" in refused(f"id: a\n{where}\n")
+
+
 def test_a_missing_file_a_folder_and_a_huge_file_each_get_one_message(tmp_path: Path) -> None:
     (tmp_path / "huge.yaml").write_bytes(b"#" * 10_000_001)
 
