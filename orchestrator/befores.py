@@ -10,8 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
-import tempfile
 import threading
 import zlib
 from collections import OrderedDict
@@ -110,14 +108,8 @@ def _store(path: Path, answer: Answer) -> None:
     body = json.dumps([_result_to_json(result) for result in answer])
     text = json.dumps({"sha256": hashlib.sha256(body.encode()).hexdigest(), "answer": body})
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=drafts.prefix())
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with drafts.whole(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 def _load(path: Path) -> Answer | None:

@@ -29,6 +29,20 @@ def draft(shelf: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def whole(place: Path) -> Iterator[Path]:
+    """A new empty file (0600) beside `place`, which takes its name at the end of the block; removed when the
+    block raises. Whoever reads `place` sees the old file or the new one."""
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=prefix())
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        part.replace(place)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def sweep(shelf: Path) -> list[str]:
     """Remove the drafts of dead processes of this machine; what was removed, in words."""
     removed = []

@@ -12,7 +12,6 @@ import fcntl
 import os
 import struct
 import subprocess
-import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -180,22 +179,17 @@ def _template(size: int) -> Path:
     if ready.exists():
         return ready
     ready.parent.mkdir(exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=ready.parent, prefix=drafts.prefix())
-    draft = Path(name)
-    try:
-        os.ftruncate(handle, size + size // 32 + 8 * MIB)  # what inode tables and the like take up
+    with drafts.whole(ready) as draft:
+        os.truncate(draft, size + size // 32 + 8 * MIB)  # what inode tables and the like take up
         options = "lazy_itable_init=1,nodiscard,root_owner=0:0"
         argv = ["mkfs.ext4", "-q", "-F", "-b", "4096", "-i", "8192", "-m", "0", "-O", "^has_journal"]
         argv += ["-E", options, str(draft)]
-        done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        try:
+            done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        except FileNotFoundError:
+            raise ProvisionFailed("mkfs.ext4 is missing: install e2fsprogs") from None
         if done.returncode != 0:
             raise ProvisionFailed(f"mkfs.ext4 failed: {done.stderr.strip()}")
-        draft.rename(ready)
-    except FileNotFoundError:
-        raise ProvisionFailed("mkfs.ext4 is missing: install e2fsprogs") from None
-    finally:
-        os.close(handle)
-        draft.unlink(missing_ok=True)
     return ready
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,16 +37,10 @@ class Downloads:
         if kept.is_file() and digest(kept) == expected:
             return kept
         self.folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.folder, prefix=drafts.prefix())
-        os.close(handle)
-        part = Path(name)
-        try:
+        with drafts.whole(kept) as part:
             fetch(part)
             if (seen := digest(part)) != expected:
                 raise WrongHash(expected, seen)
-            part.replace(kept)
-        finally:
-            part.unlink(missing_ok=True)
         return kept
 
 

@@ -7,9 +7,7 @@ is a copy that this user may execute and not read: the kernel lets nobody unpriv
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,9 +38,7 @@ def _copy(program: Path) -> Path:
     place = home() / "docker" / f"init-{hashlib.sha256(data).hexdigest()[:16]}"
     if not place.exists():
         place.parent.mkdir(exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=place.parent, prefix=drafts.prefix())
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            os.fchmod(handle, 0o711)
-        Path(draft).rename(place)
+        with drafts.whole(place) as draft:
+            draft.write_bytes(data)
+            draft.chmod(0o711)
     return place

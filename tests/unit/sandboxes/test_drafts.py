@@ -69,3 +69,15 @@ def test_a_download_that_ends_leaves_no_draft() -> None:
     Downloads(home() / "downloads").file(empty, lambda part: None)
 
     assert in_the_making() == []
+
+
+def test_a_file_takes_its_place_when_it_is_whole_and_leaves_nothing_when_it_never_is(tmp_path: Path) -> None:
+    place = tmp_path / "kept"
+    with drafts.whole(place) as part:
+        part.write_text("first")
+    with pytest.raises(ValueError, match="half"), drafts.whole(place) as part:
+        part.write_text("sec")
+        raise ValueError("half")
+
+    assert place.read_text() == "first"
+    assert list(tmp_path.iterdir()) == [place]
