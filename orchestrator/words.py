@@ -174,6 +174,15 @@ def brief(reason: str, width: int = 100) -> str:
     return shorten(RULER.sub("", FAR.sub("", line)), width)
 
 
+def many(count: int, noun: str) -> str:
+    """How many there are, with the noun's number.
+
+    >>> many(1, "trial"), many(2, "trial"), many(0, "trial")
+    ('1 trial', '2 trials', '0 trials')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def safe(text: str) -> str:
     """Text of a candidate's making, without control characters: it must not steer the terminal.
 

@@ -18,6 +18,7 @@ from typing import Any
 from orchestrator.agents import Brought, State, shown, text_or_bytes
 from orchestrator.documents.benchmark import Benchmark, Task
 from orchestrator.errors import AuthoringError, Problem
+from orchestrator.words import many
 
 _SHOWN = 10
 _PATCH_SUFFIXES = (".patch", ".diff")
@@ -69,12 +70,12 @@ class Predictions:
     def _oddities(self, ids: list[str]) -> Iterator[str]:
         unknown = [i for i in self._found if i not in set(ids)]
         if unknown:
-            yield f"{self._source}: {len(unknown)} ids are no task of the benchmark: {_some(unknown)}"
+            yield f"{self._source}: {many(len(unknown), 'id')} of no task of the benchmark: {_some(unknown)}"
         missing = [i for i in ids if i not in self._found]
         if missing:
             yield (
-                f"{self._source}: {len(missing)} tasks have no prediction and count as an empty change: "
-                f"{_some(missing)}"
+                f"{self._source}: no prediction, which counts as an empty change, for "
+                f"{many(len(missing), 'task')}: {_some(missing)}"
             )
 
 

@@ -107,7 +107,7 @@ def print_comparison(one: Comparison, *, first: bool = True) -> None:
 
 def _rates(one: Comparison, out: Console) -> None:
     from orchestrator.history.claims import percent, points
-    from orchestrator.words import score
+    from orchestrator.words import many, score
 
     rates, scores = one.rates, one.scores
     if rates is None or scores is None:
@@ -120,7 +120,7 @@ def _rates(one: Comparison, out: Console) -> None:
         low, high = (points(end) for end in (interval.low, interval.high)) if interval else ("", "")
         told = f"{points(new - base)} points ({low} to {high})"
         out.print(f"  {name:<11} {shown(base)} -> {shown(new)}, {told}", markup=False, soft_wrap=True)
-    pairs = f"{one.pairs} pairs over {len(one.pairing.tasks)} tasks"
+    pairs = f"{many(one.pairs, 'pair')} over {many(len(one.pairing.tasks), 'task')}"
     out.print(f"  {'compared':<11} {pairs}", markup=False)
 
 
@@ -150,10 +150,12 @@ def _lists(one: Comparison, say: object) -> None:
 
 def _moved(one: Comparison) -> list[str]:
     """What analysers found, time and cost, a line each."""
+    from orchestrator.words import many
+
     lines = []
     for move in one.moves:
         lines.append(
-            f"{move.tool:<11} mean delta {move.base:+.4g} -> {move.new:+.4g} over {move.pairs} pairs"
+            f"{move.tool:<11} mean delta {move.base:+.4g} -> {move.new:+.4g} over {many(move.pairs, 'pair')}"
         )
         lines += [
             f"{'':<11} {rule.rule}: mended {rule.base:g} -> {rule.new:g}" for rule in move.rules[:LISTED]

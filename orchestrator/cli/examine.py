@@ -155,7 +155,10 @@ def _print(found: Validation, file: Path) -> None:
     out = console()
     told = ", ".join(f"{n} {verdict}" for verdict, n in found.counts.items() if n) or "none"
     name = words.safe(f"{found.benchmark} {found.benchmark_version}")
-    out.print(f"{name}: {len(found.tasks)} tasks, {found.rounds} rounds: {told}", markup=False)
+    out.print(
+        f"{name}: {words.many(len(found.tasks), 'task')}, {words.many(found.rounds, 'round')}: {told}",
+        markup=False,
+    )
     columns = ("task", "before", "gold", "no-op", "seconds", "memory", "verdict", "why")
     drawn = table(*columns, terminal=out.is_terminal, folding="why", right=frozenset(("seconds", "memory")))
     for task in found.tasks:

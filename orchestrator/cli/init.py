@@ -89,6 +89,7 @@ def draft(folder: Path, drafted: str, sandbox: str | None = None, *, quiet: bool
     from orchestrator.drafting.wanted import parse
     from orchestrator.plugins import Registry
     from orchestrator.store import new_run_id
+    from orchestrator.words import many
     from sandboxes.home import home
     from sandboxes.spec import Owner
 
@@ -99,7 +100,7 @@ def draft(folder: Path, drafted: str, sandbox: str | None = None, *, quiet: bool
         with opened(Registry.load().sandboxes, sandbox, Owner.current(new_run_id("draft"))) as provider:
             made = made_of(wanted, identifier(folder), Workshop(stage, home(), provider, tell))
         rounds = ROUNDS if made.seconds <= LONG else 1
-        tell(f"running before, gold and no-op, {rounds} time{'s' * (rounds != 1)} each")
+        tell(f"running before, gold and no-op, {many(rounds, 'time')} each")
         seen = _examined(stage, sandbox, rounds)
         steady = settled(made, seen, stage)
         _refuse_unfit(seen if steady.lists == made.lists else _examined(stage, sandbox, rounds))

@@ -206,7 +206,7 @@ def _change(record: TrialRecord, run: Path) -> Iterator[tuple[str, str]]:
     if change is None:
         return
     count = len(change.files)
-    yield f"\nchange: {count} file{'s' * (count != 1)}, {words.size(change.bytes)}", "bold"
+    yield f"\nchange: {words.many(count, 'file')}, {words.size(change.bytes)}", "bold"
     if change.touched_protected:
         yield f"  put back before grading: {words.safe(', '.join(change.touched_protected))}", "yellow"
     for mend in change.mended:

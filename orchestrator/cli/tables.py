@@ -40,7 +40,7 @@ def headline(report: Report) -> str:
     "12 trials: 4 passed, 8 failed"
     """
     told = [f"{n} {words.word(status).text}" for status, n in report.counts.items() if n]
-    return f"{report.planned} trial{'s' * (report.planned != 1)}: " + (", ".join(told) or "none")
+    return f"{words.many(report.planned, 'trial')}: " + (", ".join(told) or "none")
 
 
 def draw_trials(out: Console, report: Report) -> None:

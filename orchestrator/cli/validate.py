@@ -158,9 +158,10 @@ def _states(benchmark: Benchmark) -> Findings:
     warnings = list(seen.warnings)
     if seen.absent:
         from orchestrator.errors import Problem
+        from orchestrator.words import many
 
         names = ", ".join(seen.absent[:5]) + (", ..." if seen.absent[5:] else "")
-        said = f"the sources of {len(seen.absent)} tasks are not on this machine yet ({names})"
+        said = f"the sources of {many(len(seen.absent), 'task')} are not on this machine yet ({names})"
         hint = "--execute, or a run, fetches them"
         warnings.append(Problem(benchmark.file, 0, "", said, hint))
     return Findings(seen.errors, tuple(warnings))
@@ -226,6 +227,7 @@ def _warn(findings: Findings) -> None:
 
 def _tell(documents: Iterable[Path], findings: Findings) -> None:
     from orchestrator.cli.failure import say
+    from orchestrator.words import many
 
     for problem in findings.errors:
         say(str(problem))
@@ -233,7 +235,7 @@ def _tell(documents: Iterable[Path], findings: Findings) -> None:
     names = ", ".join(str(document) for document in documents)
     if findings.errors:
         count = len(findings.errors)
-        say(f"{names}: {count} problem{'s' * (count != 1)}")
+        say(f"{names}: {many(count, 'problem')}")
     else:
         print(f"{names}: valid")
 

@@ -10,6 +10,7 @@ from orchestrator.history.compare import Comparison, Question, exit_code
 from orchestrator.history.moves import Move, ToolMove
 from orchestrator.history.pairing import Side, TaskPair
 from orchestrator.history.statistics import POWER, Interval, fewest_tasks, mcnemar
+from orchestrator.words import many
 
 
 def claim(one: Comparison) -> str:
@@ -94,7 +95,7 @@ def p_word(p_value: float) -> str:
 def _turned(one: Comparison) -> str:
     tasks = len(one.pairing.tasks)
     flickering = f", {len(one.flickering)} flickering" if one.flickering else ""
-    count = f"{tasks} task{'s' * (tasks != 1)}"
+    count = many(tasks, "task")
     return f"{len(one.broken)} broken and {len(one.fixed)} fixed{flickering} of {count}"
 
 
@@ -133,7 +134,8 @@ def _blind(one: Comparison) -> str:
     tasks, least = len(one.pairing.tasks), one.detectable
     if least is None:
         fewest = fewest_tasks(one.level)
-        return f"at this level {fewest} tasks at least must turn the same way, and there are only {tasks}"
+        wanted = f"at this level {many(fewest, 'task')} at least must turn the same way"
+        return f"{wanted}; the runs share only {many(tasks, 'task')}"
     return (
         f"a true change of the pass rate by less than about {100 * least:.0f} points would mostly go unseen"
     )

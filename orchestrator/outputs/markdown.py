@@ -59,7 +59,7 @@ def _head(dossier: Dossier) -> Iterable[str]:
     told = [f"{n} {words.word(status).text}" for status, n in report.counts.items() if n]
     yield f"## {_mark(report)} {_cell(report.benchmark)} {_cell(report.benchmark_version)}"
     yield ""
-    yield f"**{report.planned} trials: {', '.join(told) or 'none'}.** {_coverage(report)}"
+    yield f"**{words.many(report.planned, 'trial')}: {', '.join(told) or 'none'}.** {_coverage(report)}"
     for warning in report.warnings:
         yield ""
         yield f"> Warning: {_cell(warning)}."

@@ -196,7 +196,7 @@ def _unscored(trials: Sequence[TrialFacts]) -> str:
 
 
 def _trials(count: int) -> str:
-    return f"{count} trial{'s' * (count != 1)}"
+    return words.many(count, "trial")
 
 
 def _agents(run: RunFacts) -> Iterable[AgentLine]:

@@ -15,6 +15,7 @@ from orchestrator.documents.validation import Evidence, Flicker, Tally, TaskVali
 from orchestrator.validation.flicker import flickering
 from orchestrator.validation.headroom import headroom, proposed, short_of
 from orchestrator.validation.witness import Look, Sighting
+from orchestrator.words import many
 
 REASON_KEPT = 600
 """Characters of a reason in a sentence of ours."""
@@ -164,7 +165,7 @@ def _notes(gold: Sequence[Round], noop: Sequence[Round]) -> Iterator[str]:
 def _idle(flicker: Iterable[object], deciding: Sequence[object]) -> Iterator[str]:
     count = sum(1 for _ in flicker) - len(deciding)
     if count:
-        yield f"{count} test{'s' * (count != 1)} outside the lists flicker; they do not count"
+        yield f"{many(count, 'test')} outside the lists flicker; they do not count"
 
 
 def _tally(rounds: Sequence[Round], right: Sequence[bool], verb: str) -> Tally:

@@ -69,8 +69,8 @@ def test_the_commands_of_writing_tasks_work_as_written(tmp_path: Path, env: dict
     done = shell(first + drafted, tmp_path / "here", env)
 
     assert done.returncode == 0, done.stderr
-    assert "my_benchmark 1.0: 1 tasks, 3 rounds: 1 valid" in done.stdout
-    assert "till_task 1.0: 1 tasks, 2 rounds: 1 valid" in done.stdout
+    assert "my_benchmark 1.0: 1 task, 3 rounds: 1 valid" in done.stdout
+    assert "till_task 1.0: 1 task, 2 rounds: 1 valid" in done.stdout
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -79,7 +79,7 @@ def _print(found: Trend, shown: list[Series]) -> None:
     from rich.text import Text
 
     from orchestrator.cli.printing import console, draw, table
-    from orchestrator.words import agent_name, safe
+    from orchestrator.words import agent_name, many, safe
 
     out = console()
     right = frozenset(("first", "last", "change"))
@@ -96,7 +96,7 @@ def _print(found: Trend, shown: list[Series]) -> None:
         )
     draw(out, made)
     runs = len(found.runs)
-    out.print(f"{runs} run{'s' * (runs != 1)}, the oldest left", markup=False)
+    out.print(f"{many(runs, 'run')}, the oldest left", markup=False)
 
 
 def bars(one: Series, encoding: str = "utf-8") -> str:

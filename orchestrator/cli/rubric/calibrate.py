@@ -214,7 +214,7 @@ def _tell(found: Study) -> None:
     of, proposal = found.sample, found.proposal
     size = len(of.scores)
     without = f" ({of.left_out} more without a score)" if of.left_out else ""
-    print(f"{of.ref}: {size} score{'s' * (size != 1)}{without}, {of.passed} passed")
+    print(f"{of.ref}: {words.many(size, 'score')}{without}, {of.passed} passed")
     print(f"  mean {words.score(of.mean)}, from {words.score(of.scores[0])} to {words.score(of.scores[-1])}")
     print("  percentiles: " + ", ".join(f"{p}th {words.score(of.percentile(p))}" for p in PERCENTILES))
     _bars(of)

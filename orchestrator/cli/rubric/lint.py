@@ -75,11 +75,12 @@ def look(rubrics: list[str], folders: list[Path] | None) -> Findings:
 
 def _tell(rubrics: list[str], findings: Findings) -> None:
     from orchestrator.cli.failure import say
+    from orchestrator.words import many
 
     for problem in findings.errors:
         say(str(problem).removeprefix(": "))
     for problem in findings.warnings:
         say(f"warning: {problem}")
     errors, warnings = len(findings.errors), len(findings.warnings)
-    told = f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+    told = f"{many(errors, 'error')}, {many(warnings, 'warning')}"
     print(f"{', '.join(rubrics)}: {told if errors or warnings else 'nothing to say'}")

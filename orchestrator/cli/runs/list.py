@@ -74,7 +74,7 @@ def plain(row: RunRow) -> dict[str, Any]:
 
 def _print(page: Page[RunRow]) -> None:
     from orchestrator.cli.printing import console, draw, table
-    from orchestrator.words import safe, score, short_names
+    from orchestrator.words import many, safe, score, short_names
 
     out = console()
     columns = ("run", "started", "benchmark", "agents", "passed", "of", "score", "revision", "tags")
@@ -95,7 +95,7 @@ def _print(page: Page[RunRow]) -> None:
     draw(out, made)
     left = page.total - len(page.rows)
     more = f"; {left} more with --limit and --offset" if left else ""
-    out.print(f"{page.total} run{'s' * (page.total != 1)}{more}", markup=False)
+    out.print(f"{many(page.total, 'run')}{more}", markup=False)
 
 
 def _cell(text: str) -> Any:

@@ -39,6 +39,7 @@ def command(
 
     from orchestrator.history.nightly.ledger import held_against
     from orchestrator.history.pruning import Retention, spare, sweep
+    from orchestrator.words import many
 
     with places.opened(root) as index:
         needed = held_against(index.root)
@@ -54,11 +55,11 @@ def command(
             gone = _remove(rows)
             index.refresh()
     if yes:
-        print(f"{gone} run{'s' * (gone != 1)} deleted")
+        print(f"{many(gone, 'run')} deleted")
         return 0
     for row in rows:
         print(f"{row.run_id}  {row.started}  {row.folder}")
-    print(f"{len(rows)} run{'s' * (len(rows) != 1)} would be deleted; add --yes to do it")
+    print(f"{many(len(rows), 'run')} would be deleted; add --yes to do it")
     return 0
 
 

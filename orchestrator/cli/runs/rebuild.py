@@ -16,8 +16,10 @@ def command(root: places.Root = places.DEFAULT) -> int:
       proctor runs rebuild
       proctor runs rebuild --runs nights
     """
+    from orchestrator.words import many
+
     with places.opened(root, follow=False) as index:
         done = index.rebuild()
     places.tell(done)
-    print(f"{done.read} run{'s' * (done.read != 1)} read")
+    print(f"{many(done.read, 'run')} read")
     return 0

@@ -129,7 +129,7 @@ def test_what_has_no_score_is_nobodys_loss_and_cannot_open_a_gate() -> None:
     assert (nothing.regression, exit_code([nothing]), exit_code([wrong])) == (False, 3, 2)
     assert claim(nothing) == "Nothing can be claimed: no task has a score on both sides (8 without one)."
     assert exit_code([most]) == 0
-    assert "8 pairs of shared tasks have no score on one side" in most.warnings[0]
+    assert "8 pairs of shared tasks left out for want of a score" in most.warnings[0]
 
 
 def test_a_regression_is_claimed_from_six_broken_tasks_on() -> None:
@@ -162,7 +162,7 @@ def test_too_few_tasks_are_told_to_prove_nothing() -> None:
 
     assert found.verdict == "none"
     assert claim(found).endswith(
-        "at this level 6 tasks at least must turn the same way, and there are only 4."
+        "at this level 6 tasks at least must turn the same way; the runs share only 4 tasks."
     )
 
 
@@ -248,7 +248,7 @@ def test_where_gold_changed_the_ground_moved_and_not_the_candidate() -> None:
     (found,) = compare_all(base, [new])
 
     assert found.new.agent == "command:a"
-    assert "gold changed on 1 tasks (t)" in found.warnings[0]
+    assert "gold changed on 1 task (t)" in found.warnings[0]
 
 
 def test_runs_of_gold_alone_are_compared_like_any_other() -> None:

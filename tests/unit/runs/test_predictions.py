@@ -146,8 +146,10 @@ def test_unknown_ids_and_missing_tasks_are_named(read):
     predictions = read("\n".join(json.dumps(row(i)) for i in ("a", "A", "zz")))
 
     assert len(predictions.warnings) == 2
-    assert "2 ids are no task of the benchmark: A, zz" in predictions.warnings[0]
-    assert "1 tasks have no prediction" in predictions.warnings[1] and predictions.warnings[1].endswith("b")
+    assert "2 ids of no task of the benchmark: A, zz" in predictions.warnings[0]
+    assert "no prediction, which counts as an empty change, for 1 task" in predictions.warnings[
+        1
+    ] and predictions.warnings[1].endswith("b")
     missing = predictions.brings(Task(id="b"), None)
     assert missing.change == b"" and "no prediction for this task" in missing.note
 
