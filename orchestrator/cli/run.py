@@ -120,7 +120,6 @@ def _show_plan(wish: Wish, as_json: bool) -> int:
 
     for job in plan.trials:
         print(words.safe(f"{job.task}  {job.agent}  {job.repeat}"))
-    print(
-        f"{words.many(len(plan.trials), 'trial')} of {plan.benchmark} {plan.benchmark_version}; nothing was started"
-    )
+    trials = words.many(len(plan.trials), "trial")
+    print(f"{trials} of {plan.benchmark} {plan.benchmark_version}; nothing was started")
     return 0

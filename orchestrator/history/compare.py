@@ -248,8 +248,8 @@ def _losses(pairing: Pairing) -> tuple[str, ...]:
     if not pairing.lost:
         return ()
     return (
-        f"{many(pairing.lost, 'pair')} of shared tasks left out for want of a score on one side (errored, not "
-        "run, unscored): if those are the hard ones, the difference is not what it seems",
+        f"{many(pairing.lost, 'pair')} of shared tasks left out for want of a score on one side (errored, "
+        "not run, unscored): if those are the hard ones, the difference is not what it seems",
     )
 
 
@@ -262,7 +262,7 @@ def _references(base: Side, new: Side) -> tuple[str, ...]:
             turned = [task.task for task in tasks if task.gained]
             if turned:
                 found.append(
-                    f"{agent} changed on {many(len(turned), 'task')} ({', '.join(turned[:3])}): the tasks or the "
-                    "machine moved, so differences there are not the candidate's"
+                    f"{agent} changed on {many(len(turned), 'task')} ({', '.join(turned[:3])}): the tasks or "
+                    "the machine moved, so differences there are not the candidate's"
                 )
     return tuple(found)
