@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, Protocol
 
 from orchestrator.contract import Step, StepResult
@@ -64,12 +65,12 @@ class TestReport:
     hooks: tuple[str, ...] = ()
     """Whose hooks could decide a test besides the runner's own, "pytest_pyfunc_call of /w/conftest.py"."""
 
-    @property
+    @cached_property
     def counts(self) -> dict[str, int]:
         """How often each status occurs, most frequent first."""
         return dict((Counter(self.statuses.values()) + Counter(self.unnamed)).most_common())
 
-    @property
+    @cached_property
     def went_wrong(self) -> tuple[str, ...]:
         """Ids that explain a non-zero exit: tests and collections that failed, also under a doubled id."""
         wrong = [i for i, s in self.statuses.items() if s in WRONG and self.doubled.get(i, s) in WRONG]
