@@ -22,6 +22,8 @@ from sandboxes.errors import EngineGone, ImageUnavailable, ProvisionFailed, Sand
 
 ANSWER_WITHIN = 120
 """Seconds the engine may take to answer one call before it counts as gone."""
+VERSION_WITHIN = 30
+"""Seconds for the first question, its version: nothing has to be done for it."""
 SILENT_WITHIN = 1800
 """Seconds in which a pull or a build may say nothing."""
 DEFAULT_SOCKET = "unix:///var/run/docker.sock"
@@ -86,7 +88,7 @@ class Engine:
         if os.environ.get("DOCKER_HOST") == self.address:
             settings.update(kwargs_from_env())
         settings["base_url"] = settings.get("base_url") or self.address
-        return _Client(**settings, version="auto", timeout=ANSWER_WITHIN)
+        return _Client(**settings, version="auto", timeout=min(ANSWER_WITHIN, VERSION_WITHIN))
 
     def close(self) -> None:
         """Give back all clients. Idempotent."""
@@ -124,6 +126,8 @@ class Engine:
             answer = client.post(
                 url, None, params=wanted, headers=upgrade, stream=True, timeout=ANSWER_WITHIN
             )
+            client._raise_for_status(answer)
+            _refuse_other_words(answer)
             wrapper = client._get_raw_response_socket(answer)
         try:
             yield getattr(wrapper, "_sock", wrapper)
@@ -272,12 +276,12 @@ class Engine:
 class _Client(docker.APIClient):
     """The SDK's, without its calls that wait for ever (7.2: events, pulls, builds, imports)."""
 
-    within: float = ANSWER_WITHIN
-    """Seconds of silence that the call being made may take."""
+    within: float | None = None
+    """Seconds of silence that the call being made may take; None, while it is made: as it was made."""
 
     def _set_request_timeout(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         if kwargs.get("timeout") is None:
-            kwargs["timeout"] = self.within
+            kwargs["timeout"] = self.within or self.timeout
         return kwargs
 
 
@@ -290,6 +294,15 @@ def _part(answer: Any, name: str, doing: str) -> Any:
     if not isinstance(answer, Mapping) or name not in answer:
         raise EngineGone(f"the container engine gave an answer without {name} while {doing}")
     return answer[name]
+
+
+def _refuse_other_words(answer: Any) -> None:
+    """Raises SandboxLost unless what follows is a container's streams: engines change the protocol (101), or
+    name theirs (200). Anything else that says yes would be read as a command without output."""
+    kind = str(answer.headers.get("Content-Type", ""))
+    if answer.status_code != 101 and not kind.startswith("application/vnd.docker."):
+        answer.close()
+        raise SandboxLost(f"the container engine gave no streams of a container (HTTP {answer.status_code})")
 
 
 def _translated_chunks(stream: Iterable[bytes]) -> Iterator[bytes]:

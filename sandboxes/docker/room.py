@@ -202,6 +202,7 @@ class DockerRoom:
             self._disk_full = False
             self._counting.begin(container)
             asked = time.time()
+            listener.refuse_early_end()
             try:
                 self._engine.start(container)
             except CannotExecute as error:

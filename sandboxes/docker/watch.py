@@ -60,6 +60,12 @@ class Listener:
         self._over = False
         sock.setblocking(False)
 
+    def refuse_early_end(self) -> None:
+        """Raises StreamBroken when there is something to read before the container was started: it can only
+        be the stream's end, and a short command would seem to have said nothing."""
+        if select.select([self._sock], [], [], 0)[0]:
+            raise StreamBroken("the engine let go of the output of a command before it began")
+
     def listen(self, began: float, timeout: float, evicted: threading.Event) -> Why:
         """Until the streams end, or something has to be done about the container."""
         end = began + timeout

@@ -22,8 +22,8 @@ from sandboxes.oci import OciProvider
 from sandboxes.protocol import Provider
 from sandboxes.spec import Owner
 from tests.faults import day, engine, kills, leaks, runtime, small
-from tests.faults.proxy import Call, Fault, Proxy, never_answered, refused
-from tests.faults.trials import wrong
+from tests.faults.proxy import Call, Fault, Proxy, never_answered, no_words, refused
+from tests.faults.trials import pairs, wrong
 
 
 @pytest.fixture
@@ -109,6 +109,39 @@ def test_an_engine_that_answers_nothing_does_not_hold_up_a_stop(
     assert any("mount" in thing for thing in after.reap().removed)
     after.close()
     assert leaks.left(tmp_path / "home", temporary) == []
+
+
+@pytest.mark.docker
+def test_a_yes_that_holds_no_streams_is_no_silent_command(
+    docker: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = pairs(tmp_path)[1]
+    monkeypatch.setenv("PROCTOR_HOME", str(printed.home))
+
+    def plan(call: Call) -> Fault | None:
+        return Fault("no JSON", no_words) if call.name == "POST /containers/ID/attach" else None
+
+    with Proxy(os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET, plan) as between:
+        provider = DockerProvider(Owner.current("faults"), address=between.address)
+        records = printed.run(provider)
+        provider.close()
+
+    assert [(record.status, record.end) for record in records] == [("errored", "sandbox_lost")] * 2
+    assert "no streams of a container (HTTP 200)" in records[0].reason
+
+
+@pytest.mark.docker
+def test_an_engine_that_is_silent_from_the_first_call_on_is_given_up(
+    docker: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandboxes.docker.engine.VERSION_WITHIN", 0.2)
+    deaf = Fault("never answered", never_answered)
+    with Proxy(os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET, lambda call: deaf) as between:
+        provider = DockerProvider(Owner.current("faults"), address=between.address)
+        found = provider.capabilities()
+        provider.close()
+
+    assert not found.available and "does not answer" in found.problem
 
 
 def _machines_own_slowness() -> float:

@@ -10,6 +10,7 @@ from time import monotonic
 import pytest
 
 from sandboxes.docker.watch import Listener
+from sandboxes.errors import StreamBroken
 from sandboxes.spec import OUTPUT_FLOOD
 
 
@@ -45,6 +46,17 @@ def test_output_is_kept_and_handed_on_as_it_comes(pair: tuple[socket.socket, soc
     assert listening.heard.stdout.output().data == b"out"
     assert listening.heard.stderr.output().data == b"err"
     assert seen == [b"out", b"err"]
+
+
+def test_a_stream_that_ends_before_the_command_begins_is_broken(
+    pair: tuple[socket.socket, socket.socket],
+) -> None:
+    ours, engines = pair
+    listener(ours).refuse_early_end()
+    engines.close()
+
+    with pytest.raises(StreamBroken, match="before it began"):
+        listener(ours).refuse_early_end()
 
 
 def test_silence_ends_at_the_time_limit(pair: tuple[socket.socket, socket.socket]) -> None:
