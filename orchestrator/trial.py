@@ -21,6 +21,7 @@ from orchestrator.outcomes import Verdict
 from orchestrator.plan import TrialJob
 from orchestrator.tasks.states import TaskState
 from orchestrator.tools import Tools
+from orchestrator.watched import Watched
 from orchestrator.worktree.change import Change
 from orchestrator.worktree.patches import PatchError
 
@@ -71,7 +72,8 @@ def _work(
         with note.phase("provision"):
             room = open_rooms.enter_context(tools.provider.provision(tools.agents_room(state)))
         with note.phase("act"):
-            report = agent.act(state.task, room, deadline.within(state.task.limits.agent_time, "agent_time"))
+            left = deadline.within(state.task.limits.agent_time, "agent_time")
+            report = agent.act(state.task, Watched(room, note.saw), left)
             note.keep_report(report)
         with note.phase("capture"):
             return report, Change.capture(state.store, state.base_tree, room, state.task.workdir)

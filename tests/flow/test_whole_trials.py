@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from sandboxes import fakeshell
 from sandboxes.errors import ImageUnavailable, SandboxLost
-from sandboxes.fake import FakeProvider
+from sandboxes.fake import FakeProvider, FakeRoom
+from sandboxes.protocol import Done, Usage
+from sandboxes.spec import Command
 
 
 def test_gold_passes_and_nothing_fails(bench):
@@ -57,6 +61,19 @@ def test_a_command_works_in_its_own_room_and_its_change_is_graded(bench):
     assert (record.status, record.agent.ended, record.agent.exit_code) == ("passed", "finished", 0)
     assert (runs.out / record.artifacts["response.txt"]).read_text() == "Say right."
     assert [p.phase for p in record.phases if p.phase in ("act", "capture")] == ["act", "capture"]
+
+
+def test_what_the_agents_commands_used_belongs_to_its_phase(bench):
+    def script(room: FakeRoom, command: Command) -> Done:
+        return replace(fakeshell.run(room, command), usage=Usage(1000, 0.5, 0.25))
+
+    runs = bench("word")
+    runs.provider.script = script
+
+    runs.run("command:echo right > answer.txt")
+
+    (act,) = [phase for phase in runs.latest()["word command"].phases if phase.phase == "act"]
+    assert (act.peak_memory, act.cpu_seconds, act.throttled_seconds) == (1000, 0.5, 0.25)
 
 
 @pytest.mark.parametrize(
