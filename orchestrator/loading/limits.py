@@ -12,7 +12,7 @@ from orchestrator.units import SIZE_WANTED, TIME_WANTED, parse_size, parse_time
 
 SIZES = ("memory", "disk", "output")
 TIMES = ("agent_time", "oracle_time", "trial_time")
-LEAST_MEMORY = 4 << 20
+LEAST = {"memory": 6 << 20, "disk": 4 << 20}
 """Bytes; no engine starts a room with less, so a smaller number is a forgotten unit."""
 
 
@@ -47,8 +47,9 @@ def _size_problems(doc: Located, where: Where, name: str, value: Any) -> Iterato
     except ValueError:
         yield doc.problem(where, f"{value!r} is not a size", f"write {SIZE_WANTED}")
         return
-    if name == "memory" and size < LEAST_MEMORY:
-        yield doc.problem(where, f"{value!r} is only {size} bytes of memory", 'add a unit, such as "512M"')
+    if size < (least := LEAST.get(name, 0)):
+        seen = f"{value!r} is less than the {least >> 20}M of {name} that a room needs"
+        yield doc.problem(where, seen, 'write more, or the unit that was meant, such as "512M"')
 
 
 def parsed_limits(limits: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from orchestrator.loading.located import shorten
@@ -95,7 +96,7 @@ def _number_hint(value: str) -> str:
     except ValueError:
         return "write a plain number"
     if abs(number) < 1e15:
-        plain = repr(int(number)) if number.is_integer() else repr(number)
+        plain = f"{Decimal(repr(number)):f}".removesuffix(".0")
         return f"write the plain number {plain}, without quotes"
     return "write a plain number"
 

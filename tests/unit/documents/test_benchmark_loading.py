@@ -108,6 +108,24 @@ def test_files_beside_the_benchmark_are_found_and_kept_relative(tmp_path: Path) 
     assert task.fix_patch == "fix.patch"
 
 
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("memory: 512", "less than the 6M of memory that a room needs"),
+        ("disk: 3M", "less than the 4M of disk that a room needs"),
+        ("cpus: 0.001", "0.001 is less than 0.01; write 0.01 or more"),
+        ("cpus: 1e-03", "write the plain number 0.001, without quotes"),
+        ("pids: 99999999", "99999999 is more than 4194304"),
+    ],
+)
+def test_a_limit_that_no_room_can_have_is_the_authors(tmp_path: Path, limit: str, said: str) -> None:
+    task = f"tasks:\n  - id: a\n{ROOM}    limits: {{{limit}}}\n"
+
+    message = refused(tmp_path, HEAD + task)
+
+    assert said in message
+
+
 def test_a_link_cannot_lead_out_of_the_benchmark(tmp_path: Path) -> None:
     folder = tmp_path / "benchmark"
     folder.mkdir()
