@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
 from collections.abc import Iterator
@@ -50,7 +51,11 @@ def translated(doing: str, otherwise: type[SandboxError] = SandboxLost) -> Itera
         raise EngineGone(
             f"the container engine does not answer while {doing}: {_first_line(error)}"
         ) from error
-    except json.JSONDecodeError as error:  # something else listens there, or the answer broke off
+    except (
+        json.JSONDecodeError,
+        binascii.Error,
+        UnicodeDecodeError,
+    ) as error:  # something else listens there, or the answer broke off
         raise EngineGone(f"the container engine gave no readable answer while {doing}: {error}") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import docker.errors
@@ -44,6 +45,14 @@ def answer(status: int, said: str) -> docker.errors.APIError:
 def test_an_engine_that_does_not_answer_is_gone(silence: Exception) -> None:
     with pytest.raises(EngineGone, match="while looking"), translated("looking"):
         raise silence
+
+
+@pytest.mark.parametrize("kept", range(1, 52))
+def test_an_answer_that_breaks_off_anywhere_is_no_bug_of_ours(kept: int) -> None:
+    whole = base64.b64encode(json.dumps({"name": "wörk", "mode": 2147484141}, ensure_ascii=False).encode())
+
+    with pytest.raises(EngineGone, match="no readable answer while looking"), translated("looking"):
+        json.loads(base64.b64decode(whole[:kept]))
 
 
 @pytest.mark.parametrize("status", [400, 404, 409, 500])
