@@ -19,7 +19,8 @@ _CANNOT_EXECUTE = re.compile(
 )
 """What runtimes (runc 1.0 to 1.2, crun 1.x) say of a start that fails because of the command itself."""
 
-
+_UNREADABLE = (json.JSONDecodeError, binascii.Error, UnicodeDecodeError)
+"""Something else listens there, or the answer broke off."""
 TOO_MANY = re.compile(r"toomanyrequests|too many requests|rate limit|\b429\b", re.IGNORECASE)
 """What registries and engines say when an image may be pulled later."""
 
@@ -51,11 +52,7 @@ def translated(doing: str, otherwise: type[SandboxError] = SandboxLost) -> Itera
         raise EngineGone(
             f"the container engine does not answer while {doing}: {_first_line(error)}"
         ) from error
-    except (
-        json.JSONDecodeError,
-        binascii.Error,
-        UnicodeDecodeError,
-    ) as error:  # something else listens there, or the answer broke off
+    except _UNREADABLE as error:
         raise EngineGone(f"the container engine gave no readable answer while {doing}: {error}") from error
 
 
