@@ -19,7 +19,7 @@ from orchestrator.errors import (
     InfrastructureError,
     TaskInvalid,
 )
-from orchestrator.journal import JournalFailed
+from orchestrator.journal import JournalFailed, JournalGone
 from sandboxes.errors import SandboxError
 
 USERS_FILES = frozenset(
@@ -62,7 +62,9 @@ def tell(error: BaseException) -> int:
         say(str(error))
         return EXIT_INFRASTRUCTURE
     if isinstance(error, JournalFailed):
-        say(f"{error}; what was recorded before is kept, --resume goes on from there")
+        said = str(error.strerror)
+        told = f" {said}" if isinstance(error, JournalGone) else f": {said.lower()}"
+        say(f"{os.fsdecode(error.filename)}{told}; {error.advice}")
         return EXIT_INFRASTRUCTURE
     if isinstance(error, FileNotFoundError) and error.filename is None and not _standing():
         say("the current folder is gone; go to another one")

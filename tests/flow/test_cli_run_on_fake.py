@@ -13,6 +13,7 @@ import pytest
 from orchestrator.cli import build
 from orchestrator.cli.ending import finish
 from orchestrator.plugins import Group, Plugin, Registry
+from orchestrator.store import Store
 from sandboxes.errors import ProvisionFailed
 from sandboxes.fake import FakeProvider
 
@@ -286,3 +287,24 @@ def test_the_demo_goes_on_where_limits_cannot_be_enforced(
     shown = capsys.readouterr().out
     assert "errored" not in shown.partition("\n")[0]
     assert "Not enforced on this machine: cpus, disk, memory, pids" in shown
+
+
+def test_records_that_vanish_from_the_file_before_the_end_are_no_run_of_exit_1(
+    proctor: Proctor,
+    benchmark: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    closed = Store.close
+
+    def emptied(self: Store) -> None:
+        closed(self)
+        (self.path / "records.jsonl").write_bytes(b"")
+
+    monkeypatch.setattr(Store, "close", emptied)
+
+    code = proctor("run", benchmark, "--agent", "gold", "--sandbox", "fake", "--out", "out", "--quiet")
+
+    told = capsys.readouterr()
+    assert code == 3 and not told.out
+    assert "out/records.jsonl does not hold all that was recorded there" in told.err
