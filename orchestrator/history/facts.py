@@ -15,6 +15,7 @@ from orchestrator.errors import Problem
 from orchestrator.journal import lines
 from orchestrator.plan import Plan, TrialJob
 from orchestrator.records import plain
+from orchestrator.regular import read_regular
 from orchestrator.store import RECORDS, RunFolder, RunHeader
 from orchestrator.summary import STATUSES
 
@@ -129,7 +130,7 @@ def _never_begun(job: TrialJob) -> TrialFacts:
 def read_tags(folder: Path, header: RunHeader) -> tuple[str, ...]:
     """The tags a run was started with and those it was given since, sorted."""
     try:
-        later = (folder / TAGS).read_text(encoding="utf-8").split("\n")
+        later = read_regular(folder / TAGS).decode("utf-8", "replace").split("\n")
     except OSError:
         return tuple(sorted(set(header.tags)))
     return tuple(sorted({tag.strip() for tag in later if tag.strip()}))

@@ -44,7 +44,7 @@ def spare(rows: Iterable[RunRow], kept: Retention, now: datetime) -> tuple[RunRo
             or (kept.tagged and set(row.tags) - set(kept.ignored))
         ):
             continue
-        if kept.days is not None and _age(row, now) < timedelta(days=kept.days):
+        if kept.days is not None and _age(row, now) / timedelta(days=1) < kept.days:
             continue
         found.append(row)
     return tuple(reversed(found))

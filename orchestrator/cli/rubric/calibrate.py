@@ -28,7 +28,11 @@ def command(
     percent: Annotated[
         float,
         typer.Option(
-            "--percentile", min=0, max=100, help="How many of 100 past scores the threshold may miss."
+            "--percentile",
+            min=0,
+            max=100,
+            callback=options.finite,
+            help="How many of 100 past scores the threshold may miss.",
         ),
     ] = 10,
     agents: Annotated[

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli import options
 from orchestrator.cli.runs import places
 
 if TYPE_CHECKING:
@@ -22,7 +23,13 @@ def command(
     ] = 10,
     older_than: Annotated[
         float | None,
-        typer.Option("--older-than", metavar="DAYS", min=0, help="Only runs that are older than this."),
+        typer.Option(
+            "--older-than",
+            metavar="DAYS",
+            min=0,
+            callback=options.finite,
+            help="Only runs that are older than this.",
+        ),
     ] = None,
     tagged: Annotated[bool, typer.Option("--tagged", help="Tagged runs may go, too.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete them; without it they are only named.")] = False,
