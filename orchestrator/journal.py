@@ -168,7 +168,8 @@ def mend(path: Path) -> bytes:
         if keep == size:
             return b""
         torn = os.pread(file.fileno(), size - keep, keep)
-        with path.with_suffix(".torn").open("ab") as aside:
+        apart = open_regular(path.with_suffix(".torn"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        with open(apart, "ab") as aside:  # noqa: PTH123 a descriptor
             aside.write(torn + b"\n")
             aside.flush()
             os.fsync(aside.fileno())

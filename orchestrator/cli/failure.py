@@ -20,6 +20,7 @@ from orchestrator.errors import (
     TaskInvalid,
 )
 from orchestrator.journal import JournalFailed, JournalGone
+from orchestrator.regular import NotRegular
 from sandboxes.errors import SandboxError
 
 USERS_FILES = frozenset(
@@ -90,13 +91,25 @@ def quiet_pipe() -> int:
 
 
 def file_trouble(error: OSError) -> int:
-    name = "cannot write" if error.filename is None else os.fsdecode(error.filename)
+    name = _stream() if error.filename is None else os.fsdecode(error.filename)
     said = f"{name}: {(error.strerror or str(error)).lower()}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        said += "; free some space, or choose another place"
     if error.filename is not None and error.errno in USERS_FILES and _of_home(Path(name)):
         say(f"{said}; set PROCTOR_HOME to a folder you may write")
         return EXIT_INFRASTRUCTURE
     say(said)
-    return EXIT_AUTHOR if error.errno in USERS_FILES else EXIT_INFRASTRUCTURE
+    theirs = error.errno in USERS_FILES or isinstance(error, NotRegular)
+    return EXIT_AUTHOR if theirs else EXIT_INFRASTRUCTURE
+
+
+def _stream() -> str:
+    """Where a write failed that names no file: on stdout, if that still takes nothing."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return "stdout"
+    return "cannot write"
 
 
 def _standing() -> bool:

@@ -239,8 +239,10 @@ def _artifact(record: TrialRecord, run: Path, name: str) -> bytes | None:
     path = (run / place).resolve()
     if not path.is_relative_to(run.resolve()):  # a record may come from anywhere
         return None
+    from orchestrator.regular import read_regular
+
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError:
         return None
 

@@ -16,7 +16,7 @@ from orchestrator.journal import lines
 from orchestrator.plan import Plan, TrialJob
 from orchestrator.records import plain
 from orchestrator.regular import read_regular
-from orchestrator.store import RECORDS, RunFolder, RunHeader
+from orchestrator.store import HEADER, RECORDS, RunFolder, RunHeader
 from orchestrator.summary import STATUSES
 
 TAGS = "tags"
@@ -116,7 +116,7 @@ def read_run(folder: Path, report: Report | None = None) -> RunFacts:
     Raises AuthoringError when there is no readable run.
     """
     header = RunFolder(folder).header
-    plan = Plan.from_json(header.plan)
+    plan = Plan.from_json(header.plan, str(folder / HEADER))
     latest = _latest(folder / RECORDS, {job.trial for job in plan.trials}, report)
     trials = tuple(latest.get(job.trial) or _never_begun(job) for job in plan.trials)
     return RunFacts(folder, header, plan, trials, read_tags(folder, header))
