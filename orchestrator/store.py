@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
@@ -26,7 +27,7 @@ from orchestrator.header import now as now
 from orchestrator.journal import Journal, JournalFailed, JournalGone, lines
 from orchestrator.locking import LOCK as LOCK
 from orchestrator.locking import hold, take, theirs
-from orchestrator.records import from_line, to_line
+from orchestrator.records import from_line, refuse_foreign, to_line
 
 RECORDS = "records.jsonl"
 LATEST = "LATEST"
@@ -44,8 +45,8 @@ class RunFolder:
     def records(self, report: Callable[[Problem], None] | None = None) -> Iterator[TrialRecord]:
         """Every attempt, in the order it ended; one kept in memory at a time.
 
-        Lines that are not records of ours, torn ones, and attempts recorded twice are left out and each
-        is told to `report` once.
+        Lines that are not records of ours, torn ones, records of other tasks under a planned trial's name,
+        and attempts recorded twice are left out and each is told to `report` once.
         """
         seen: set[tuple[str, int]] = set()
         path = self.path / RECORDS
@@ -54,6 +55,7 @@ class RunFolder:
                 if not whole:
                     raise ValueError("the line is torn; its attempt is lost")
                 record = from_line(line)
+                refuse_foreign(record.trial, (record.benchmark, record.task), self._planned)
                 key = (record.trial, record.attempt)
                 if key in seen:
                     raise ValueError(f"attempt {key[1]} of {key[0]} is there twice; it counts once")
@@ -63,6 +65,14 @@ class RunFolder:
                 continue
             seen.add(key)
             yield record
+
+    @cached_property
+    def _planned(self) -> dict[str, tuple[str, str]]:
+        """(benchmark, task) of each planned trial, as far as the plan can be read."""
+        trials = self.header.plan.get("trials")
+        jobs = [job for job in trials if isinstance(job, dict)] if isinstance(trials, list | tuple) else []
+        told = [(job.get("trial"), job.get("benchmark"), job.get("task")) for job in jobs]
+        return {str(trial): (str(of), str(task)) for trial, of, task in told if trial and of and task}
 
     def latest(self, report: Callable[[Problem], None] | None = None) -> dict[str, TrialRecord]:
         """What counts of each trial: its last final attempt, or, where none is final, its last one."""
