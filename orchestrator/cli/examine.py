@@ -167,8 +167,8 @@ def _print(found: Validation, file: Path) -> None:
     for task in found.tasks:
         for note in task.notes:
             out.print(f"note: {words.safe(task.task)}: {words.safe(note)}", markup=False)
-    out.print(f"Findings: {file}", markup=False)
-    out.print(f"Records: {found.run}", markup=False)
+    out.print(f"Findings: {words.place(file)}", markup=False)
+    out.print(f"Records: {words.place(found.run)}", markup=False)
 
 
 def _row(task: TaskValidation) -> list[Text]:

@@ -17,10 +17,12 @@ from orchestrator.errors import (
     EXIT_INTERRUPTED,
     AuthoringError,
     InfrastructureError,
+    Problem,
     TaskInvalid,
 )
 from orchestrator.journal import JournalFailed, JournalGone
 from orchestrator.regular import NotRegular
+from orchestrator.words import place, safe
 from sandboxes.errors import SandboxError
 
 USERS_FILES = frozenset(
@@ -76,11 +78,16 @@ def tell(error: BaseException) -> int:
 
 
 def say(text: str) -> None:
-    """One message on stderr, as `proctor: ...`."""
+    """One message on stderr, as `proctor: ...`; what it names does not steer the terminal."""
     try:
-        print(f"proctor: {text}", file=sys.stderr, flush=True)
+        print(f"proctor: {safe(text)}", file=sys.stderr, flush=True)
     except (OSError, ValueError):
         pass
+
+
+def left_out(problem: Problem) -> None:
+    """One line on stderr about what counts for nothing, such as a line that is no record."""
+    say(place(f"left out: {problem}").replace(": : ", ": "))
 
 
 def quiet_pipe() -> int:
@@ -133,10 +140,10 @@ def _of_home(path: Path) -> bool:
 
 def our_own(error: BaseException) -> int:
     """A bug of proctor's: keep the traceback where it can be sent from."""
-    place = keep("".join(traceback.format_exception(error)))
+    kept = keep("".join(traceback.format_exception(error)))
     say(
         f"this is a fault of proctor itself, not of your files: {type(error).__name__}: {error}. "
-        f"Please report it with {place}"
+        f"Please report it with {kept}"
     )
     return EXIT_HARNESS
 

@@ -223,12 +223,14 @@ def _diff_style(line: str) -> str:
 
 
 def _logs(record: TrialRecord, run: Path, full: bool, shown: _Shown) -> Iterator[tuple[str, str]]:
+    from orchestrator import words
+
     for name in record.artifacts:
         data = None if name == "change.patch" else _artifact(record, run, name)
         if data is None:
             continue
         text = data.decode("utf-8", "replace")
-        yield f"\n{name} ({run / record.artifacts[name]})", "bold"
+        yield f"\n{words.place(name)} ({words.place(run / record.artifacts[name])})", "bold"
         yield _indent(shown.where(text, name) or text, full), ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -308,3 +309,42 @@ def test_records_that_vanish_from_the_file_before_the_end_are_no_run_of_exit_1(
     told = capsys.readouterr()
     assert code == 3 and not told.out
     assert "out/records.jsonl does not hold all that was recorded there" in told.err
+
+
+def test_an_odd_path_does_not_steer_the_terminal_and_can_be_typed_again(
+    proctor: Proctor, benchmark: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = "o o\x1b[31m'X\n\u00e9\x9b"
+
+    proctor("run", benchmark, "--agent", "noop", "--tasks", "word", "--sandbox", "fake", "-q", "--out", out)
+
+    said = capsys.readouterr().out
+    assert "\x1b" not in said and "\x9b" not in said
+    assert "Records: o o\\x1b[31m'X\\n\u00e9\\x9b\n" in said
+    typed = said.partition("Look closer: proctor ")[2].strip()
+    told = subprocess.run(["bash", "-c", f"printf '%s|' {typed}"], capture_output=True, check=True)
+    assert told.stdout.decode().split("|")[:3] == ["show", out, "word.noop.1"]
+
+
+def test_what_is_left_out_of_an_odd_folder_is_one_line(
+    proctor: Proctor, benchmark: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "runs" / "o\x1b[31m\nX"
+    proctor("run", benchmark, "--agent", "noop", "--tasks", "word", "--sandbox", "fake", "-q", "--out", out)
+    with (out / "records.jsonl").open("ab") as records:
+        records.write(b"{}\n")
+    capsys.readouterr()
+
+    for command in (("runs", "list"), ("report", out), ("compare", out, out)):
+        proctor(*command)
+
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and "\x1b" not in said
+        assert "o\\x1b[31m\\nX/records.jsonl:2: " in said
+
+
+def test_an_error_about_an_odd_path_does_not_steer_the_terminal(
+    proctor: Proctor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert proctor("report", "no\x1b[31mwhere") == 2
+    assert "\x1b" not in capsys.readouterr().err

@@ -46,7 +46,7 @@ def command(
 
     from orchestrator.history.nightly.ledger import held_against
     from orchestrator.history.pruning import Retention, spare, sweep
-    from orchestrator.words import many
+    from orchestrator.words import many, place
 
     with places.opened(root) as index:
         needed = held_against(index.root)
@@ -65,7 +65,7 @@ def command(
         print(f"{many(gone, 'run')} deleted")
         return 0
     for row in rows:
-        print(f"{row.run_id}  {row.started}  {row.folder}")
+        print(place(f"{row.run_id}  {row.started}  {row.folder}"))
     print(f"{many(len(rows), 'run')} would be deleted; add --yes to do it")
     return 0
 
