@@ -40,7 +40,7 @@ def plain(line: bytes) -> dict[str, Any]:
     """A line's values, not yet looked at one by one. Raises ValueError with one sentence for anything that is
     no JSON object of this schema version."""
     try:
-        data = json.loads(line, parse_constant=_no_json)
+        data = _STRICT.decode(line.decode(json.detect_encoding(line), "surrogatepass"))
     except (ValueError, RecursionError):
         raise ValueError("the line is not JSON") from None
     if not isinstance(data, dict):
@@ -62,6 +62,10 @@ def refuse_foreign(trial: str, of: tuple[str, str], planned: Mapping[str, tuple[
 
 def _no_json(word: str) -> Any:
     raise ValueError(f"{word} is no JSON")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_no_json)
+"""Made once: `json.loads` makes one a line where it is told more than the line."""
 
 
 def _plain(value: Any) -> Any:

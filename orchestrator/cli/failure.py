@@ -111,12 +111,13 @@ def file_trouble(error: OSError) -> int:
 
 
 def _stream() -> str:
-    """Where a write failed that names no file: on stdout, if that still takes nothing."""
+    """Where a write failed that names no file: on stdout, if that still takes nothing, or keeps nothing to
+    be tried again (PYTHONUNBUFFERED)."""
     try:
         sys.stdout.flush()
     except OSError:
         return "stdout"
-    return "cannot write"
+    return "stdout" if getattr(sys.stdout, "write_through", False) else "cannot write"
 
 
 def _standing() -> bool:
