@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from orchestrator.documents.rubric import Rubric
+from orchestrator.regular import read_regular
 
 FOLDER = "rubrics"
 
@@ -42,7 +43,7 @@ def kept(run: Path) -> dict[str, Rubric]:
     found = {}
     for file in sorted((run / FOLDER).glob("*@*.json")):
         try:
-            rubric = Rubric.model_validate(json.loads(file.read_bytes()))
+            rubric = Rubric.model_validate(json.loads(read_regular(file)))
         except (OSError, ValueError, ValidationError, RecursionError):
             continue
         found[rubric.ref] = rubric

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
@@ -78,6 +78,8 @@ class Attempts:
     stop: Stop
     retries: int
     wait: wait_base
+    begun: dict[str, int] = field(default_factory=dict)
+    """The highest number that an attempt of a trial had; its folders may be gone."""
 
     def run(self, job: TrialJob) -> TrialRecord:
         """Every attempt of one trial; each is recorded before the next begins, the last one as final."""
@@ -142,7 +144,8 @@ class Attempts:
         self.stop.wait(seconds)
 
     def _notebook(self, job: TrialJob) -> Notebook:
-        number, folder = self.store.begin_attempt(job.trial)
+        number, folder = self.store.begin_attempt(job.trial, after=self.begun.get(job.trial, 0))
+        self.begun[job.trial] = number
         return Notebook(
             trial=job.trial,
             attempt=number,

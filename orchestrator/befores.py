@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.contract import StepResult
+from orchestrator.regular import read_regular
 from sandboxes import drafts
 from sandboxes.protocol import Done, Output, Usage
 
@@ -115,7 +116,7 @@ def _store(path: Path, answer: Answer) -> None:
 def _load(path: Path) -> Answer | None:
     """None when there is none, or when it is not exactly what was written."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_regular(path))
         body = document["answer"]
         if hashlib.sha256(body.encode()).hexdigest() != document["sha256"]:
             return None

@@ -13,7 +13,7 @@ from orchestrator.documents.record import TrialRecord
 from orchestrator.errors import Problem
 from orchestrator.plan import Plan
 from orchestrator.report import Report, summarise
-from orchestrator.store import RunFolder, RunHeader
+from orchestrator.store import HEADER, RunFolder, RunHeader
 
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 """No waiting for whoever ought to write to a pipe of that name."""
@@ -38,7 +38,7 @@ class Dossier:
         """
         run = RunFolder(folder)
         records = list(run.records(tell))
-        plan = Plan.from_json(run.header.plan)
+        plan = Plan.from_json(run.header.plan, str(folder / HEADER))
         report = summarise(records, plan)
         latest: dict[str, TrialRecord] = {}
         for record in records:

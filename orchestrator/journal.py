@@ -7,10 +7,14 @@ power cut may take is bounded by `SYNC_AFTER`. Lines end with b"\\n" and nothing
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+
+from orchestrator.errors import AuthoringError, Problem
+from orchestrator.regular import NotRegular, open_regular
 
 SYNC_AFTER = 0.1
 """Seconds a line may wait before it is forced to the disk, together with those that came meanwhile."""
@@ -23,6 +27,17 @@ class JournalFailed(OSError):
     errno, strerror and filename are set. Nobody's score: free the disk, then resume.
     """
 
+    advice = "what was recorded before is kept, --resume goes on from there"
+
+
+class JournalGone(JournalFailed):
+    """The file, or the folder it lay in, was removed or moved away while it was written to."""
+
+    advice = "what this run recorded is not there; start it again, and leave its folder alone until it ends"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(errno.ENOENT, "was removed or moved away while the run wrote to it", str(path))
+
 
 class Journal:
     """Appends lines to one file. Thread-safe; one open writer per file (the run's lock sees to that).
@@ -34,12 +49,13 @@ class Journal:
     def __init__(self, path: Path, *, sync_after: float = SYNC_AFTER) -> None:
         self.path = path
         self.torn = mend(path)
-        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._fd = open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._counted = os.fstat(self._fd).st_nlink > 0  # some file systems count no links
         self._sync_after = sync_after
         self._lock = threading.Condition()
         self._unsynced = False
         self._closed = False
-        self._failure: OSError | None = None
+        self._failure: JournalFailed | None = None
         self._syncer = threading.Thread(target=self._keep_syncing, name="journal", daemon=True)
         self._syncer.start()
 
@@ -55,7 +71,7 @@ class Journal:
             if self._closed:
                 raise ValueError(f"{self.path} is closed")
             if self._failure is not None:
-                raise self._failed(self._failure)
+                raise self._failure
             self._write_whole(line + b"\n")
             if not self._unsynced:
                 self._unsynced = True
@@ -70,14 +86,11 @@ class Journal:
             self._lock.notify_all()
         self._syncer.join()
         try:
-            if self._unsynced:
-                os.fdatasync(self._fd)
-        except OSError as error:
-            self._failure = error
+            self._failure = self._failure or self._settled(self._unsynced)
         finally:
             os.close(self._fd)
         if self._failure is not None:
-            raise self._failed(self._failure)
+            raise self._failure
 
     def _write_whole(self, data: bytes) -> None:
         written = 0
@@ -96,13 +109,27 @@ class Journal:
                 if self._lock.wait_for(lambda: self._closed, timeout=self._sync_after / 2):
                     return
                 self._unsynced = False
-            try:
-                os.fdatasync(self._fd)
-            except OSError as error:
+            failure = self._settled(True)
+            if failure is not None:
                 # A page the kernel failed to write is dropped: only a new open could tell (fsyncgate).
                 with self._lock:
-                    self._failure = error
+                    self._failure = failure
                     self._unsynced = False
+
+    def _settled(self, unsynced: bool) -> JournalFailed | None:
+        """Force what was added to the disk; and look whether the file is still where readers find it, as
+        writing to a removed one works like any other."""
+        try:
+            if unsynced:
+                os.fdatasync(self._fd)
+            if self._counted and os.fstat(self._fd).st_nlink == 0:
+                return JournalGone(self.path)
+            self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return JournalGone(self.path)
+        except OSError as error:
+            return self._failed(error)
+        return None
 
     def _failed(self, error: OSError) -> JournalFailed:
         return JournalFailed(error.errno, error.strerror, str(self.path))
@@ -111,13 +138,15 @@ class Journal:
 def lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
     """Each line with its 1-based number, and whether it is whole (only the last one can be torn).
 
-    Holds one line at a time. A missing file has none.
+    Holds one line at a time. A missing file has none. Raises AuthoringError where it is no file of lines.
     """
     try:
-        file = path.open("rb")
+        descriptor = open_regular(path)
     except FileNotFoundError:
         return
-    with file:
+    except NotRegular as error:
+        raise AuthoringError(Problem(str(path), 0, "", str(error.strerror), "move it away")) from None
+    with open(descriptor, "rb") as file:  # noqa: PTH123 a descriptor
         # Iterating a file opened in binary splits on b"\n" only.
         for number, line in enumerate(file, 1):
             yield number, line.removesuffix(b"\n"), line.endswith(b"\n")
@@ -130,16 +159,17 @@ def mend(path: Path) -> bytes:
     never learned that it was kept.
     """
     try:
-        file = path.open("r+b")
+        descriptor = open_regular(path, os.O_RDWR)
     except FileNotFoundError:
         return b""
-    with file:
+    with open(descriptor, "r+b") as file:  # noqa: PTH123 a descriptor
         size = file.seek(0, os.SEEK_END)
         keep = _whole_bytes(file.fileno(), size)
         if keep == size:
             return b""
         torn = os.pread(file.fileno(), size - keep, keep)
-        with path.with_suffix(".torn").open("ab") as aside:
+        apart = open_regular(path.with_suffix(".torn"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        with open(apart, "ab") as aside:  # noqa: PTH123 a descriptor
             aside.write(torn + b"\n")
             aside.flush()
             os.fsync(aside.fileno())

@@ -29,6 +29,7 @@ from orchestrator.documents.record import (
     VerdictRecord,
 )
 from orchestrator.evidence import Heard
+from orchestrator.journal import JournalGone
 from orchestrator.outcomes import HIGHEST_GRADE, CheckOutcome, Grade, Verdict, question_score
 from orchestrator.worktree.change import Change
 from sandboxes.protocol import Done
@@ -102,6 +103,7 @@ class Notebook:
         try:
             _write(path, data)
         except FileNotFoundError:
+            self._still_there()
             self.folder.mkdir(parents=True, exist_ok=True)
             _write(path, data)
         self.artifacts[name] = path.relative_to(self.run_folder).as_posix()
@@ -113,12 +115,18 @@ class Notebook:
         if not path.exists():
             if not (seen := facts()):
                 return
+            self._still_there()
             text = json.dumps(seen, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
             path.parent.mkdir(parents=True, exist_ok=True)
             part = path.with_name(f".{self.trial}.{self.attempt}.part")
             part.write_text(text, encoding="utf-8")
             part.replace(path)
         self.artifacts["materials.json"] = path.relative_to(self.run_folder).as_posix()
+
+    def _still_there(self) -> None:
+        """A run folder that was removed is not made again: its records are lost, and that is told."""
+        if not self.run_folder.is_dir():
+            raise JournalGone(self.run_folder)
 
     def keep_report(self, report: AgentReport) -> None:
         """What the agent said of itself: its answer byte for byte, its end, usage, log and trajectory."""

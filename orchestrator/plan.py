@@ -12,7 +12,7 @@ from typing import Any
 
 from orchestrator.documents.benchmark import Benchmark, Task
 from orchestrator.documents.scoring import Gate
-from orchestrator.errors import AuthoringError
+from orchestrator.errors import AuthoringError, Problem
 
 Inputs = Callable[[Task, str], Mapping[str, str]]
 """(task, agent spec) -> digests of what the documents only point at: files, rubrics, predictions."""
@@ -63,19 +63,87 @@ class Plan:
         return {**asdict(self), "gates": [gate.model_dump() for gate in self.gates]}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        """Raises AuthoringError on anything that `to_json` did not write."""
+    def from_json(cls, data: Mapping[str, Any], file: str = "run.json") -> Plan:
+        """Raises AuthoringError, naming `file`, on anything that `to_json` did not write."""
+        return _Reading(data, file).plan()
+
+
+class _Reading:
+    """A stored plan, read back part by part; what is not as `Plan.to_json` wrote it is an AuthoringError."""
+
+    def __init__(self, data: Mapping[str, Any], file: str) -> None:
+        self._data = data
+        self._file = file
+
+    def plan(self) -> Plan:
+        trials = self._part("trials", list, "a list of trials")
+        gates = self._part("gates", list, "a list of gates") if "gates" in self._data else ()
+        return Plan(
+            self._part("benchmark", str, "text"),
+            self._part("benchmark_version", str, "text"),
+            self._agents(),
+            self._part("repeats", int, "a whole number"),
+            tuple(self._job(number, job) for number, job in enumerate(trials)),
+            tuple(self._gate(number, gate) for number, gate in enumerate(gates)),
+        )
+
+    def _agents(self) -> tuple[str, ...]:
+        agents = self._part("agents", list, "a list of agents")
+        if odd := [agent for agent in agents if not isinstance(agent, str)]:
+            raise self._damaged("agents", f"is no list of texts: {_shown(odd[0])} is in it")
+        return tuple(agents)
+
+    def _job(self, number: int, job: Any) -> TrialJob:
+        place = f"trials[{number}]"
+        if not isinstance(job, dict):
+            raise self._damaged(place, f"is no trial: {_shown(job)}")
+        for name, kind in _JOB.items():
+            if not isinstance(job.get(name, 0 if name == "disk" else None), kind):
+                raise self._damaged(f"{place}.{name}", "is missing or of another type")
+        if unknown := job.keys() - _JOB.keys():
+            raise self._damaged(f"{place}.{min(unknown)}", "is no part of a trial")
+        return TrialJob(**job)
+
+    def _gate(self, number: int, gate: Any) -> Gate:
         try:
-            return cls(
-                str(data["benchmark"]),
-                str(data["benchmark_version"]),
-                tuple(map(str, data["agents"])),
-                int(data["repeats"]),
-                tuple(TrialJob(**job) for job in data["trials"]),
-                tuple(Gate.model_validate(gate) for gate in data.get("gates", ())),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise AuthoringError(f"the run's plan is damaged: {error}") from None
+            return Gate.model_validate(gate)
+        except ValueError:
+            raise self._damaged(f"gates[{number}]", f"is no gate: {_shown(gate)}") from None
+
+    def _part(self, name: str, kind: type, wanted: str) -> Any:
+        if name not in self._data:
+            raise self._damaged(name, "is missing")
+        found = self._data[name]
+        if isinstance(found, tuple) and kind is list:
+            return found
+        if not isinstance(found, kind) or isinstance(found, bool):
+            raise self._damaged(name, f"is not {wanted}: {_shown(found)}")
+        return found
+
+    def _damaged(self, place: str, said: str) -> AuthoringError:
+        hint = "the run's plan is damaged; take run.json from a copy, or run the benchmark again"
+        return AuthoringError(Problem(self._file, 0, f"plan.{place}", said, hint))
+
+
+_NUMBER = (int, float)
+_JOB: dict[str, Any] = {
+    "trial": str,
+    "benchmark": str,
+    "benchmark_version": str,
+    "task": str,
+    "agent": str,
+    "repeat": int,
+    "cpus": _NUMBER,
+    "memory": _NUMBER,
+    "digest": str,
+    "disk": _NUMBER,
+}
+"""The fields of a trial, and what they are."""
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def make(

@@ -40,7 +40,7 @@ def plain(line: bytes) -> dict[str, Any]:
     """A line's values, not yet looked at one by one. Raises ValueError with one sentence for anything that is
     no JSON object of this schema version."""
     try:
-        data = json.loads(line)
+        data = _STRICT.decode(line.decode(json.detect_encoding(line), "surrogatepass"))
     except (ValueError, RecursionError):
         raise ValueError("the line is not JSON") from None
     if not isinstance(data, dict):
@@ -49,6 +49,23 @@ def plain(line: bytes) -> dict[str, Any]:
     if version != SCHEMA_VERSION:
         raise ValueError(f"the record has schema version {version!r}; this proctor reads {SCHEMA_VERSION!r}")
     return data
+
+
+def refuse_foreign(trial: str, of: tuple[str, str], planned: Mapping[str, tuple[str, str]]) -> None:
+    """Raises ValueError for a record under a planned trial's name that is of another benchmark or task.
+    `planned` has (benchmark, task) of each trial."""
+    wanted = planned.get(trial, of)
+    if wanted != of:
+        is_of, ought = (f"the task {task} of {benchmark}" for benchmark, task in (of, wanted))
+        raise ValueError(f"the record is of {is_of}, but {trial} is {ought}")
+
+
+def _no_json(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_no_json)
+"""Made once: `json.loads` makes one a line where it is told more than the line."""
 
 
 def _plain(value: Any) -> Any:

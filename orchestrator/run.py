@@ -76,6 +76,7 @@ def _carry_out(plan: Plan, attempts: Attempts, scheduler: Scheduler) -> RunSumma
     before = standings(attempts.store.records())
     found = {job.trial: before[job.trial] for job in plan.trials if _settled(before.get(job.trial), job)}
     kept = len(found)
+    attempts.begun.update({trial: standing.highest for trial, standing in before.items()})
     breaker = _Breaker(scheduler.stop)
 
     def work(job: TrialJob) -> Standing:

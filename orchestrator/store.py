@@ -11,76 +11,27 @@ lock            held by the one proctor that writes here
 from __future__ import annotations
 
 import errno
-import fcntl
-import json
 import os
-import re
-import secrets
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.documents.record import TrialRecord
 from orchestrator.errors import AuthoringError, Problem
-from orchestrator.journal import Journal, JournalFailed, lines
-from orchestrator.records import from_line, to_line
+from orchestrator.header import DRAFT, read_header, write_header
+from orchestrator.header import HEADER as HEADER
+from orchestrator.header import RunHeader as RunHeader
+from orchestrator.header import new_run_id as new_run_id
+from orchestrator.header import now as now
+from orchestrator.journal import Journal, JournalFailed, JournalGone, lines
+from orchestrator.locking import LOCK as LOCK
+from orchestrator.locking import hold, take, theirs
+from orchestrator.records import from_line, refuse_foreign, to_line
 
-HEADER = "run.json"
 RECORDS = "records.jsonl"
-LOCK = "lock"
 LATEST = "LATEST"
 """The link in ./runs to the newest run there."""
-
-
-class RunHeader(BaseModel):
-    """What a run is: run.json, written before its first trial."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    format: Literal["1"] = "1"
-    run_id: str
-    benchmark: str
-    started: str
-    """ISO 8601, UTC."""
-    resumed: tuple[str, ...] = ()
-    """When it was taken up again, each time."""
-    argv: tuple[str, ...] = ()
-    provider: str = ""
-    versions: Mapping[str, str] = Field(default_factory=dict)
-    """Of proctor, Python, the engine, the kernel."""
-    benchmark_digest: str = ""
-    tags: tuple[str, ...] = ()
-    """Words it was started with, to find it by."""
-    machine: Mapping[str, str] = Field(default_factory=dict)
-    """name, system, cores, memory."""
-    git: Mapping[str, str] = Field(default_factory=dict)
-    """revision, branch and state (clean, changed) of the repository around the benchmark, if there is one."""
-    given: Mapping[str, Any] = Field(default_factory=dict)
-    """Where its documents lay: benchmark, rubrics (more folders), config; and which executors were chosen."""
-    regraded_from: str = ""
-    """The id of the run whose kept work was graded again; empty when agents worked."""
-    plan: Mapping[str, Any]
-    """As `Plan.to_json` gave it; `Plan.from_json` reads it back."""
-
-    @classmethod
-    def begin(cls, benchmark: str, plan: Mapping[str, Any], **facts: Any) -> RunHeader:
-        """The header of a run that starts now, under a new id. `facts`: argv, provider, versions, ..."""
-        return cls(run_id=new_run_id(benchmark), benchmark=benchmark, started=now(), plan=plan, **facts)
-
-
-def now() -> str:
-    """The time of day: ISO 8601, UTC. To the millisecond, so that runs of one second have an order."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def new_run_id(benchmark: str) -> str:
-    """ "<UTC time>-<benchmark>-<random>": two runs that start in the same second differ (B129)."""
-    name = re.sub(r"[^a-z0-9_]+", "-", benchmark.lower()).strip("-")[:40] or "run"
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{name}-{secrets.token_hex(4)}"
 
 
 class RunFolder:
@@ -89,13 +40,13 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         """Raises AuthoringError when there is no readable run at `path`."""
         self.path = path
-        self.header = _read_header(path)
+        self.header = read_header(path)
 
     def records(self, report: Callable[[Problem], None] | None = None) -> Iterator[TrialRecord]:
         """Every attempt, in the order it ended; one kept in memory at a time.
 
-        Lines that are not records of ours, torn ones, and attempts recorded twice are left out and each
-        is told to `report` once.
+        Lines that are not records of ours, torn ones, records of other tasks under a planned trial's name,
+        and attempts recorded twice are left out and each is told to `report` once.
         """
         seen: set[tuple[str, int]] = set()
         path = self.path / RECORDS
@@ -104,6 +55,7 @@ class RunFolder:
                 if not whole:
                     raise ValueError("the line is torn; its attempt is lost")
                 record = from_line(line)
+                refuse_foreign(record.trial, (record.benchmark, record.task), self._planned)
                 key = (record.trial, record.attempt)
                 if key in seen:
                     raise ValueError(f"attempt {key[1]} of {key[0]} is there twice; it counts once")
@@ -113,6 +65,14 @@ class RunFolder:
                 continue
             seen.add(key)
             yield record
+
+    @cached_property
+    def _planned(self) -> dict[str, tuple[str, str]]:
+        """(benchmark, task) of each planned trial, as far as the plan can be read."""
+        trials = self.header.plan.get("trials")
+        jobs = [job for job in trials if isinstance(job, dict)] if isinstance(trials, list | tuple) else []
+        told = [(job.get("trial"), job.get("benchmark"), job.get("task")) for job in jobs]
+        return {str(trial): (str(of), str(task)) for trial, of, task in told if trial and of and task}
 
     def latest(self, report: Callable[[Problem], None] | None = None) -> dict[str, TrialRecord]:
         """What counts of each trial: its last final attempt, or, where none is final, its last one."""
@@ -135,17 +95,19 @@ class Store(RunFolder):
     """A run that is being written. One per folder: a second is refused. Use it as a context manager."""
 
     def __init__(self, path: Path, header: RunHeader, lock: int) -> None:
-        """Called by `create` and `resume`, which hold the lock."""
+        """Called by `create` and `resume`, which hold the lock. The records are held, too: somebody may have
+        removed the lock file."""
         self.path = path
         self.header = header
-        self._lock = lock
+        self._held = [lock]
         self._journal: Journal | None = None
         try:
-            _write_whole(path / HEADER, header.model_dump(mode="python"))
+            self._held.append(hold(path / RECORDS, path))
+            write_header(path, header)
             self._journal = Journal(path / RECORDS)
         except OSError as error:
             self.close()
-            raise _theirs(error, f"{path} cannot be written") from None
+            raise theirs(error, path) from None
         except BaseException:
             self.close()
             raise
@@ -158,7 +120,7 @@ class Store(RunFolder):
         """
         path = Path("runs", header.run_id) if out is None else out
         _make_folder(path)
-        lock = _take_lock(path)
+        lock = take(path)
         try:
             _refuse_taken(path)
         except BaseException:
@@ -175,13 +137,13 @@ class Store(RunFolder):
 
         Raises AuthoringError when there is no run, when it is of another benchmark, or when it is in use.
         """
-        old = _read_header(out)
+        old = read_header(out)
         if old.benchmark != header.benchmark:
             raise AuthoringError(
                 f"{out} holds a run of {old.benchmark}, not of {header.benchmark}; choose another --out"
             )
         keep = {"run_id": old.run_id, "started": old.started, "resumed": (*old.resumed, now())}
-        lock = _take_lock(out)
+        lock = take(out)
         return cls(out, header.model_copy(update=keep), lock)
 
     @property
@@ -201,7 +163,8 @@ class Store(RunFolder):
         """The number (above `after`) and the fresh, empty folder of the trial's next attempt.
 
         A folder is never used again, also when its attempt died before it had a record (B130).
-        Raises JournalFailed when the disk takes no more.
+        Raises JournalFailed when the disk takes no more, JournalGone when the run folder is gone, and
+        AuthoringError where something else stands in the place of a folder.
         """
         base = self.path / "trials" / trial
         try:
@@ -209,18 +172,27 @@ class Store(RunFolder):
             folder = base / str(number)
             folder.mkdir()
         except OSError as error:
-            raise JournalFailed(error.errno, error.strerror, str(base)) from error
+            raise self._no_place(base, error) from error
         return number, folder
+
+    def _no_place(self, base: Path, error: OSError) -> Exception:
+        """Why an attempt has no folder, as an error of whoever can mend it."""
+        if not self.path.is_dir():
+            return JournalGone(self.path)
+        if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.ENOENT, errno.ELOOP):
+            odd = next((place for place in (base.parent, base) if not place.is_dir()), base)
+            return AuthoringError(f"{odd} is not a folder; move it away, then go on with --resume")
+        return JournalFailed(error.errno, error.strerror, str(base))
 
     def close(self) -> None:
         """Force everything to the disk and give the folder back. Idempotent. Raises JournalFailed."""
-        lock, self._lock = self._lock, -1
+        held, self._held = self._held, []
         try:
             if self._journal is not None:
                 self._journal.close()
         finally:
-            if lock >= 0:
-                os.close(lock)
+            for descriptor in held:
+                os.close(descriptor)
 
     def __enter__(self) -> Store:
         return self
@@ -232,72 +204,36 @@ class Store(RunFolder):
 
 
 def _highest(base: Path) -> int:
-    """The highest number among the folders of `base`, which is made when missing; 0 when there is none."""
+    """The highest number among the folders of `base`, which is made when missing; 0 when there is none.
+    The run folder is not made again: whoever removed it would be left with half of one."""
     try:
         base.mkdir()
     except FileNotFoundError:
-        base.mkdir(parents=True, exist_ok=True)
+        base.parent.mkdir(exist_ok=True)
+        base.mkdir(exist_ok=True)
     except FileExistsError:
         return max((int(entry.name) for entry in base.iterdir() if entry.name.isdecimal()), default=0)
     return 0
-
-
-def _read_header(path: Path) -> RunHeader:
-    file = path / HEADER
-    try:
-        return RunHeader.model_validate(json.loads(file.read_bytes()))
-    except (FileNotFoundError, NotADirectoryError):
-        raise AuthoringError(f"{path} is not a run folder: it has no {HEADER}") from None
-    except OSError as error:
-        raise AuthoringError(f"{file} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise AuthoringError(f"{file} was not written by this version of proctor, or is damaged") from None
-
-
-def _theirs(error: OSError, what: str) -> Exception:
-    """Whoever chose the folder can choose another; a full or broken disk is the machine's."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-        return error
-    return AuthoringError(f"{what}: {error.strerror}; choose another --out")
 
 
 def _make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _theirs(error, f"{path} cannot be made") from None
-
-
-def _take_lock(path: Path) -> int:
-    """Raises AuthoringError when another process holds it. The kernel gives it back when its holder dies."""
-    try:
-        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise _theirs(error, f"{path} cannot be written") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip() or "unknown"
-        os.close(lock)
-        raise AuthoringError(
-            f"{path} is in use by another proctor (process {holder}); let it end, or choose another --out"
-        ) from None
-    except OSError as error:
-        os.close(lock)
-        raise AuthoringError(
-            f"{path} cannot be locked: {error.strerror}; choose another --out, on a local disk"
-        ) from None
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, b"%d\n" % os.getpid(), 0)
-    return lock
+        raise theirs(error, path, "made") from None
 
 
 def _refuse_taken(path: Path) -> None:
     if (path / HEADER).exists():
         raise AuthoringError(f"{path} holds a run already; add --resume, or choose another --out")
-    ours = (LOCK, _draft(path / HEADER).name)  # all that is there when a start was killed before it was done
+    # all that is there when a start was killed before it was done; its records are empty
+    ours = {LOCK, DRAFT} | ({RECORDS} if _empty(path / RECORDS) else set())
     if any(entry.name not in ours for entry in path.iterdir()):
         raise AuthoringError(f"{path} is not empty; choose another --out")
+
+
+def _empty(file: Path) -> bool:
+    return file.is_file() and file.stat().st_size == 0
 
 
 def _point_to(run: Path) -> None:
@@ -310,23 +246,3 @@ def _point_to(run: Path) -> None:
             draft.replace(link)
     except OSError:
         draft.unlink(missing_ok=True)
-
-
-def _draft(path: Path) -> Path:
-    return path.with_name(f".{path.name}.draft")
-
-
-def _write_whole(path: Path, data: Mapping[str, Any]) -> None:
-    """Replace a JSON file in one step: a reader, or a crash, sees the old one or the new one."""
-    draft = _draft(path)
-    with draft.open("w", encoding="ascii") as file:
-        json.dump(data, file, indent=1, default=dict)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

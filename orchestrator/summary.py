@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from orchestrator.documents.record import TrialRecord, TrialStatus
@@ -34,11 +34,13 @@ class Standing:
     final: bool
     digest: str
     """Of the inputs it was run with."""
+    highest: int = 0
+    """The highest number among all attempts of the trial."""
 
     @classmethod
     def of(cls, record: TrialRecord) -> Standing:
         digest = record.digests.get("inputs", "")
-        return cls(record.status, record.end, record.attempt, record.final, digest)
+        return cls(record.status, record.end, record.attempt, record.final, digest, record.attempt)
 
     @property
     def owner(self) -> int:
@@ -81,8 +83,10 @@ def standings(records: Iterable[TrialRecord]) -> dict[str, Standing]:
     found: dict[str, Standing] = {}
     for record in records:
         new, held = Standing.of(record), found.get(record.trial)
-        if held is None or (new.final, new.attempt) > (held.final, held.attempt):
-            found[record.trial] = new
+        if held is not None:
+            counts = (new.final, new.attempt) > (held.final, held.attempt)
+            new = replace(new if counts else held, highest=max(new.attempt, held.highest))
+        found[record.trial] = new
     return found
 
 

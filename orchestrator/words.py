@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -192,6 +194,33 @@ def safe(text: str) -> str:
     if text.isprintable():
         return text
     return "\n".join(_safe_line(line) for line in text.split("\n"))
+
+
+def place(path: object) -> str:
+    """A path, or a sentence with one in it, as one line that does not steer the terminal.
+
+    >>> place("a\\x1b[2Jb\\nc")
+    'a\\\\x1b[2Jb\\\\nc'
+    """
+    return safe(str(path)).replace("\n", "\\n")
+
+
+def typed(path: object) -> str:
+    """A path as it is typed in a shell.
+
+    >>> typed("runs/night"), typed("my runs"), typed("a\\x1b'b")
+    ('runs/night', "'my runs'", "$'a\\\\x1b\\\\'b'")
+    """
+    text = str(path)
+    if text.isprintable():
+        return shlex.quote(text)
+    return "$'" + "".join(map(_typed, text)) + "'"
+
+
+def _typed(letter: str) -> str:
+    if letter in "\\'":
+        return f"\\{letter}"
+    return letter if letter.isprintable() else "".join(f"\\x{byte:02x}" for byte in os.fsencode(letter))
 
 
 def _safe_line(line: str) -> str:

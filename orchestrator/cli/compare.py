@@ -29,7 +29,14 @@ def command(
     new: Annotated[list[str], typer.Argument(metavar="NEW...", help="The runs to hold against it.")],
     level: Annotated[
         float,
-        typer.Option("--level", metavar="P", min=1e-6, max=0.5, help="How often a claim may be false."),
+        typer.Option(
+            "--level",
+            metavar="P",
+            min=1e-6,
+            max=0.5,
+            callback=options.finite,
+            help="How often a claim may be false.",
+        ),
     ] = 0.05,
     base_agent: Annotated[
         str | None, typer.Option("--base-agent", metavar="AGENT", help="Which agent of BASE.")

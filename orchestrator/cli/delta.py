@@ -40,7 +40,10 @@ Option = Annotated[
     typer.Option("--option", metavar="NAME=VALUE", help="An option of the tool, as in a check's metadata."),
 ]
 MinDelta = Annotated[
-    float, typer.Option("--min-delta", metavar="N", help="Least improvement; 0 means no worse.")
+    float,
+    typer.Option(
+        "--min-delta", metavar="N", callback=options.finite, help="Least improvement; 0 means no worse."
+    ),
 ]
 NoNew = Annotated[bool, typer.Option("--no-new", help="No finding may be new, whatever was mended.")]
 Allow = Annotated[

@@ -103,11 +103,11 @@ def _found(wish: Wish, result: Result, witness: Witness) -> Validation:
     from orchestrator.documents.validation import Validation
     from orchestrator.loading import load_benchmark
     from orchestrator.plan import Plan
-    from orchestrator.store import RunFolder, now
+    from orchestrator.store import HEADER, RunFolder, now
     from orchestrator.validation.rounds import findings
 
     folder = RunFolder(result.folder)
-    plan: Plan = Plan.from_json(folder.header.plan)
+    plan: Plan = Plan.from_json(folder.header.plan, str(folder.path / HEADER))
     tasks = findings(plan, load_benchmark(find(wish.benchmark)).tasks, folder.latest(), witness)
     counts = Counter(task.verdict for task in tasks)
     return Validation(
@@ -167,8 +167,8 @@ def _print(found: Validation, file: Path) -> None:
     for task in found.tasks:
         for note in task.notes:
             out.print(f"note: {words.safe(task.task)}: {words.safe(note)}", markup=False)
-    out.print(f"Findings: {file}", markup=False)
-    out.print(f"Records: {found.run}", markup=False)
+    out.print(f"Findings: {words.place(file)}", markup=False)
+    out.print(f"Records: {words.place(found.run)}", markup=False)
 
 
 def _row(task: TaskValidation) -> list[Text]:

@@ -17,9 +17,12 @@ from orchestrator.errors import (
     EXIT_INTERRUPTED,
     AuthoringError,
     InfrastructureError,
+    Problem,
     TaskInvalid,
 )
-from orchestrator.journal import JournalFailed
+from orchestrator.journal import JournalFailed, JournalGone
+from orchestrator.regular import NotRegular
+from orchestrator.words import place, safe
 from sandboxes.errors import SandboxError
 
 USERS_FILES = frozenset(
@@ -62,7 +65,9 @@ def tell(error: BaseException) -> int:
         say(str(error))
         return EXIT_INFRASTRUCTURE
     if isinstance(error, JournalFailed):
-        say(f"{error}; what was recorded before is kept, --resume goes on from there")
+        said = str(error.strerror)
+        told = f" {said}" if isinstance(error, JournalGone) else f": {said.lower()}"
+        say(f"{os.fsdecode(error.filename)}{told}; {error.advice}")
         return EXIT_INFRASTRUCTURE
     if isinstance(error, FileNotFoundError) and error.filename is None and not _standing():
         say("the current folder is gone; go to another one")
@@ -73,11 +78,16 @@ def tell(error: BaseException) -> int:
 
 
 def say(text: str) -> None:
-    """One message on stderr, as `proctor: ...`."""
+    """One message on stderr, as `proctor: ...`; what it names does not steer the terminal."""
     try:
-        print(f"proctor: {text}", file=sys.stderr, flush=True)
+        print(f"proctor: {safe(text)}", file=sys.stderr, flush=True)
     except (OSError, ValueError):
         pass
+
+
+def left_out(problem: Problem) -> None:
+    """One line on stderr about what counts for nothing, such as a line that is no record."""
+    say(place(f"left out: {problem}").replace(": : ", ": "))
 
 
 def quiet_pipe() -> int:
@@ -88,13 +98,26 @@ def quiet_pipe() -> int:
 
 
 def file_trouble(error: OSError) -> int:
-    name = "cannot write" if error.filename is None else os.fsdecode(error.filename)
+    name = _stream() if error.filename is None else os.fsdecode(error.filename)
     said = f"{name}: {(error.strerror or str(error)).lower()}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        said += "; free some space, or choose another place"
     if error.filename is not None and error.errno in USERS_FILES and _of_home(Path(name)):
         say(f"{said}; set PROCTOR_HOME to a folder you may write")
         return EXIT_INFRASTRUCTURE
     say(said)
-    return EXIT_AUTHOR if error.errno in USERS_FILES else EXIT_INFRASTRUCTURE
+    theirs = error.errno in USERS_FILES or isinstance(error, NotRegular)
+    return EXIT_AUTHOR if theirs else EXIT_INFRASTRUCTURE
+
+
+def _stream() -> str:
+    """Where a write failed that names no file: on stdout, if that still takes nothing, or keeps nothing to
+    be tried again (PYTHONUNBUFFERED)."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return "stdout"
+    return "stdout" if getattr(sys.stdout, "write_through", False) else "cannot write"
 
 
 def _standing() -> bool:
@@ -118,10 +141,10 @@ def _of_home(path: Path) -> bool:
 
 def our_own(error: BaseException) -> int:
     """A bug of proctor's: keep the traceback where it can be sent from."""
-    place = keep("".join(traceback.format_exception(error)))
+    kept = keep("".join(traceback.format_exception(error)))
     say(
         f"this is a fault of proctor itself, not of your files: {type(error).__name__}: {error}. "
-        f"Please report it with {place}"
+        f"Please report it with {kept}"
     )
     return EXIT_HARNESS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -30,6 +31,13 @@ Rubrics = Annotated[
     typer.Option("--rubrics", metavar="DIR", help="More folders of rubrics; may be repeated."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+def finite(value: float | None) -> float | None:
+    """A bound that is a number: nan is within every range, and says nothing."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number")
+    return value
 
 
 class ExecutorSet(StrEnum):
@@ -84,6 +92,7 @@ StartsPerSecond = Annotated[
         "--starts-per-second",
         metavar="N",
         min=0.001,
+        callback=finite,
         help="Start trials no quicker than this, to spare an engine or a registry.",
     ),
 ]

@@ -11,6 +11,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from orchestrator.regular import read_regular
+
 if TYPE_CHECKING:
     from orchestrator.plan import TrialJob
 
@@ -104,7 +106,7 @@ def _earlier(runs: Path, benchmark: str, apart_from: Path) -> list[Path]:
             with suppress(OSError, ValueError, TypeError):
                 if folder.resolve() == own or (folder / "records.jsonl").stat().st_size > BIGGEST:
                     continue
-                header = json.loads((folder / "run.json").read_bytes())
+                header = json.loads(read_regular(folder / "run.json"))
                 if header.get("benchmark") == benchmark:
                     found.append((str(header.get("started", "")), folder))
     return [folder for _, folder in sorted(found, reverse=True)[:EARLIER]]

@@ -68,8 +68,8 @@ def _whereabouts(wish: Wish, given: Given) -> dict[str, object]:
 
 def _dropped(folder: Path, plan: Plan) -> list[str]:
     """Trials of the run's earlier plan that this one leaves out. Raises AuthoringError (no such run)."""
-    from orchestrator.store import RunFolder
+    from orchestrator.store import HEADER, RunFolder
 
     known = {job.trial for job in plan.trials}
-    earlier = type(plan).from_json(RunFolder(folder).header.plan)
+    earlier = type(plan).from_json(RunFolder(folder).header.plan, str(folder / HEADER))
     return [job.trial for job in earlier.trials if job.trial not in known]

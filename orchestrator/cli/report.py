@@ -107,11 +107,11 @@ def read(run: Path) -> Report:
 
 
 def _dossier(run: Path) -> Dossier:
-    from orchestrator.cli.failure import say
+    from orchestrator.cli.failure import left_out
     from orchestrator.dossier import Dossier
     from orchestrator.errors import AuthoringError
 
     try:
-        return Dossier.read(run, lambda problem: say(f"left out: {problem}"))
+        return Dossier.read(run, left_out)
     except (KeyError, TypeError, ValueError):
         raise AuthoringError(f"{run}/run.json holds no plan this version of proctor can read") from None

@@ -81,6 +81,7 @@ def command(
 
 
 def _tell(result: Result, as_json: bool) -> None:
+    from orchestrator.cli import words
     from orchestrator.cli.failure import say
     from orchestrator.cli.printing import json_out
     from orchestrator.cli.tables import print_report
@@ -92,7 +93,7 @@ def _tell(result: Result, as_json: bool) -> None:
     if result.summary.gave_up:
         say(result.summary.gave_up)
     if result.summary.interrupted:
-        say(f"interrupted; go on with the same command and --resume --out {result.folder}")
+        say(f"interrupted; go on with the same command and --resume --out {words.typed(result.folder)}")
 
 
 def document(result: Result) -> dict[str, Any]:

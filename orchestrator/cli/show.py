@@ -223,12 +223,14 @@ def _diff_style(line: str) -> str:
 
 
 def _logs(record: TrialRecord, run: Path, full: bool, shown: _Shown) -> Iterator[tuple[str, str]]:
+    from orchestrator import words
+
     for name in record.artifacts:
         data = None if name == "change.patch" else _artifact(record, run, name)
         if data is None:
             continue
         text = data.decode("utf-8", "replace")
-        yield f"\n{name} ({run / record.artifacts[name]})", "bold"
+        yield f"\n{words.place(name)} ({words.place(run / record.artifacts[name])})", "bold"
         yield _indent(shown.where(text, name) or text, full), ""
 
 
@@ -239,8 +241,10 @@ def _artifact(record: TrialRecord, run: Path, name: str) -> bytes | None:
     path = (run / place).resolve()
     if not path.is_relative_to(run.resolve()):  # a record may come from anywhere
         return None
+    from orchestrator.regular import read_regular
+
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError:
         return None
 

@@ -133,12 +133,12 @@ def notes(report: Report, folder: str) -> list[str]:
     lines += [f"Warning: {words.safe(warning)}." for warning in report.warnings]
     called = words.short_names(agent.agent for agent in report.agents)
     lines += [_gate(g, called.get(g.agent, g.agent)) for g in report.gates if g.gate.kind != "soft" or g.met]
-    lines.append(f"Records: {folder}")
+    lines.append(f"Records: {words.place(folder)}")
     telling = next((r for r in report.rows if r.status not in ("passed", "not_run")), None) or next(
         iter(report.rows), None
     )
     if telling is not None:
-        lines.append(f"Look closer: proctor show {folder} {telling.trial}")
+        lines.append(f"Look closer: proctor show {words.typed(folder)} {words.typed(telling.trial)}")
     return lines
 
 

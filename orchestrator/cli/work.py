@@ -11,6 +11,8 @@ from orchestrator.cli.settled import loaded, plan_of, refs, refuse_unenforceable
 from orchestrator.cli.wish import Result, Wish
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from orchestrator.agents import Agent
     from orchestrator.attempts import Attempt, Listener
     from orchestrator.cli.given import Given
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from orchestrator.documents.record import TrialRecord
     from orchestrator.notebook import Notebook
     from orchestrator.plan import Plan, TrialJob
+    from orchestrator.report import Report
     from orchestrator.store import Store
     from orchestrator.summary import RunSummary
     from orchestrator.surroundings import Told
@@ -81,7 +84,23 @@ def _carried_out(wish: Wish, trials: Trials, git: Told) -> Result:
         ):
             applied.keep(store.path, refs(given, plan), given.rubrics.resolve)
             summary = _execute(wish, given, agents, plan, provider, store, listener, trials)
-        return Result(store.path, summarise(store.records(), plan), summary, provider.name)
+        report = summarise(store.records(), plan)
+        _refuse_lacking(store.path, summary, report)
+        return Result(store.path, report, summary, provider.name)
+
+
+def _refuse_lacking(folder: Path, summary: RunSummary, report: Report) -> None:
+    """What is shown is read from the file, and must hold all that the run knows it recorded. (It may hold
+    more: a trial that was given up may have ended after all.) Raises InfrastructureError."""
+    from orchestrator.errors import InfrastructureError
+    from orchestrator.store import RECORDS
+
+    lacking = [s for s, n in summary.counts.items() if s != "not_run" and report.counts[s] < n]
+    if lacking:
+        raise InfrastructureError(
+            f"{folder / RECORDS} does not hold all that was recorded there: something else changed it "
+            "meanwhile; --resume runs again what it lacks"
+        )
 
 
 def _pace(wish: Wish, plan: Plan, store: Store) -> Pace | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -53,6 +53,12 @@ End = Literal[
 ]
 """The one list of end words (C-9). A trial's `end`, and an outcome's details["end"], come from it."""
 ENDS: tuple[str, ...] = get_args(End)
+
+
+HIGHEST_SCORE = 1
+HIGHEST_POINTS = 5
+Score = Annotated[float, Field(ge=0, le=HIGHEST_SCORE, allow_inf_nan=False)]
+Points = Annotated[float, Field(ge=0, le=HIGHEST_POINTS, allow_inf_nan=False)]
 
 
 class _Record(BaseModel):
@@ -154,21 +160,21 @@ class TrialRecord(_Record):
     repeat: int
     status: TrialStatus
     end: End
-    score: float | None
+    score: Score | None
     reason: str
     rubric_ref: str | None
     ref_unresolved: bool = False
     verdict: VerdictRecord | None = None
     grades: tuple[GradeRecord, ...] = ()
     """Of every grader of the task, in its order."""
-    question_score: float | None = None
+    question_score: Points | None = None
     """The mean of the grades, on 0 to 5; only of passed and failed trials. `score` is a fifth of it, or the
     verdict's where rubric_checks alone grades."""
     change: ChangeRecord | None = None
     response_sha256: str | None = None
     started_at: str
     """ISO 8601, UTC."""
-    seconds: float
+    seconds: Annotated[float, Field(allow_inf_nan=False)]
     phases: tuple[PhaseTime, ...] = ()
     provider: str = ""
     unenforced: tuple[str, ...] = ()

@@ -6,16 +6,19 @@ records: a run of 10,000 trials is read in a fraction of a second.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.documents.record import HIGHEST_POINTS, HIGHEST_SCORE
 from orchestrator.errors import Problem
 from orchestrator.journal import lines
 from orchestrator.plan import Plan, TrialJob
-from orchestrator.records import plain
-from orchestrator.store import RECORDS, RunFolder, RunHeader
+from orchestrator.records import plain, refuse_foreign
+from orchestrator.regular import read_regular
+from orchestrator.store import HEADER, RECORDS, RunFolder, RunHeader
 from orchestrator.summary import STATUSES
 
 TAGS = "tags"
@@ -23,7 +26,17 @@ TAGS = "tags"
 GRADED = ("passed", "failed")
 COSTS = ("cost", "cost_usd", "total_cost", "total_cost_usd")
 TOKENS = ("total_tokens", "tokens")
-_NEEDED = {"trial": str, "attempt": int, "final": bool, "task": str, "repeat": int, "status": str}
+_NEEDED = {
+    "trial": str,
+    "attempt": int,
+    "final": bool,
+    "benchmark": str,
+    "task": str,
+    "repeat": int,
+    "status": str,
+}
+_FINITE = sys.float_info.max
+_BOUNDS = {"score": (0, HIGHEST_SCORE), "question_score": (0, HIGHEST_POINTS), "seconds": (-_FINITE, _FINITE)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +128,8 @@ def read_run(folder: Path, report: Report | None = None) -> RunFacts:
     Raises AuthoringError when there is no readable run.
     """
     header = RunFolder(folder).header
-    plan = Plan.from_json(header.plan)
-    latest = _latest(folder / RECORDS, {job.trial for job in plan.trials}, report)
+    plan = Plan.from_json(header.plan, str(folder / HEADER))
+    latest = _latest(folder / RECORDS, {job.trial: (job.benchmark, job.task) for job in plan.trials}, report)
     trials = tuple(latest.get(job.trial) or _never_begun(job) for job in plan.trials)
     return RunFacts(folder, header, plan, trials, read_tags(folder, header))
 
@@ -129,7 +142,7 @@ def _never_begun(job: TrialJob) -> TrialFacts:
 def read_tags(folder: Path, header: RunHeader) -> tuple[str, ...]:
     """The tags a run was started with and those it was given since, sorted."""
     try:
-        later = (folder / TAGS).read_text(encoding="utf-8").split("\n")
+        later = read_regular(folder / TAGS).decode("utf-8", "replace").split("\n")
     except OSError:
         return tuple(sorted(set(header.tags)))
     return tuple(sorted({tag.strip() for tag in later if tag.strip()}))
@@ -153,7 +166,9 @@ def wrong_tag(tag: str) -> str:
     return ""
 
 
-def _latest(path: Path, planned: set[str], report: Report | None) -> dict[str, TrialFacts]:
+def _latest(
+    path: Path, planned: Mapping[str, tuple[str, str]], report: Report | None
+) -> dict[str, TrialFacts]:
     """What counts of each planned trial. Only that is kept in memory, never a whole record."""
     found: dict[str, TrialFacts] = {}
     held: dict[str, tuple[bool, int]] = {}
@@ -164,6 +179,7 @@ def _latest(path: Path, planned: set[str], report: Report | None) -> dict[str, T
                 raise ValueError("the line is torn; its attempt is lost")
             record = _record(line)
             trial, attempt = record["trial"], record["attempt"]
+            refuse_foreign(trial, (record["benchmark"], record["task"]), planned)
             if (trial, attempt) in seen:
                 raise ValueError(f"attempt {attempt} of {trial} is there twice; it counts once")
         except ValueError as error:
@@ -196,6 +212,10 @@ def _record(line: bytes) -> dict[str, Any]:
         or not isinstance(agent.get("name"), str)
     ):
         raise ValueError("the line is not a trial record: its status or agent is none")
+    for name, (least, most) in _BOUNDS.items():
+        value = data.get(name)
+        if value is not None and not (isinstance(value, int | float) and least <= value <= most):
+            raise ValueError(f"the line is not a trial record: {name} is {value!r}")
     return data
 
 
@@ -265,7 +285,9 @@ def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > _FINITE:
+        return None
+    return float(value)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

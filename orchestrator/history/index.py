@@ -15,23 +15,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, or_, select
+from sqlalchemy import Connection, Select, delete, func, insert, or_, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from orchestrator.errors import AuthoringError, InfrastructureError, Problem
 from orchestrator.history import facts
 from orchestrator.history.database import opened, said
 from orchestrator.history.facts import RunFacts, read_run
+from orchestrator.history.folders import run_folders, stamp_of
 from orchestrator.history.pairing import Subject
 from orchestrator.history.queries import EVERY_RUN, EVERY_TRIAL, at, meaning, runs_like, trials_like
 from orchestrator.history.queries import RunFilter as RunFilter
 from orchestrator.history.queries import TrialFilter as TrialFilter
 from orchestrator.history.rows import Page, RunRow, TrialRow, of_run, of_trials, run_row, trial_row
 from orchestrator.history.tables import RUNS, TAGS, TRIALS
-from orchestrator.store import HEADER, RECORDS
+from orchestrator.store import HEADER
 
 Report = Callable[[Problem], None]
 _BATCH = 2000
+_MOST = 2**62
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Index:
         order = (RUNS.c.started.desc(), RUNS.c.run_id.desc())
         with self._database() as connection:
             total = connection.execute(runs_like(select(func.count()).select_from(RUNS), wanted)).scalar_one()
-            rows = connection.execute(query.order_by(*order).offset(offset).limit(limit)).all()
+            rows = connection.execute(_page(query.order_by(*order), offset, limit)).all()
             tags = self._tags(connection, [row.run_id for row in rows])
         return Page(tuple(run_row(row, tags.get(row.run_id, ())) for row in rows), total, offset)
 
@@ -129,7 +131,7 @@ class Index:
         query = trials_like(select(TRIALS), run_id, wanted).order_by(TRIALS.c.run_id.desc(), TRIALS.c.number)
         with self._database() as connection:
             total = connection.execute(count).scalar_one()
-            rows = connection.execute(query.offset(offset).limit(limit)).all()
+            rows = connection.execute(_page(query, offset, limit)).all()
         return Page(tuple(trial_row(row) for row in rows), total, offset)
 
     def every_trial(self, run_ids: Sequence[str]) -> Iterator[TrialRow]:
@@ -228,9 +230,11 @@ class Index:
         """Read one run into the tables; 1 when it is there now."""
         try:
             run = read_run(folder, report)
-        except AuthoringError as error:
-            for problem in error.problems:
+        except (AuthoringError, OSError) as error:
+            for problem in _unreadable(folder, error):
                 report(problem)
+            with self._database() as connection:
+                self._forget(connection, [str(folder)])
             return 0
         try:
             with self._database() as connection:
@@ -272,31 +276,13 @@ class Index:
         return found
 
 
-def run_folders(root: Path) -> Iterator[Path]:
-    """The folders below `root` that hold a run: those in it, and one level further down (nights)."""
-    for folder in _folders(root):
-        if (folder / HEADER).is_file():
-            yield folder
-        else:
-            yield from (inner for inner in _folders(folder) if (inner / HEADER).is_file())
+def _page(query: Select[Any], offset: int, limit: int) -> Select[Any]:
+    """A part of the answers. No database counts further than `_MOST`, and there are not so many."""
+    return query.offset(min(offset, _MOST)).limit(min(limit, _MOST))
 
 
-def stamp_of(folder: Path) -> str:
-    """Sizes and times of the files that a run is read from."""
-    told = []
-    for name in (HEADER, RECORDS, facts.TAGS):
-        try:
-            found = (folder / name).stat()
-            told.append(f"{found.st_size}:{found.st_mtime_ns}")
-        except OSError:
-            told.append("-")
-    return " ".join(told)
-
-
-def _folders(root: Path) -> list[Path]:
-    try:
-        with os.scandir(root) as entries:
-            inside = [e.name for e in entries if e.is_dir(follow_symlinks=False) and e.name[0] != "."]
-    except OSError:
-        return []
-    return [root / name for name in sorted(inside)]
+def _unreadable(folder: Path, error: AuthoringError | OSError) -> tuple[Problem, ...]:
+    if isinstance(error, AuthoringError):
+        return error.problems
+    place = str(folder) if error.filename is None else os.fsdecode(error.filename)
+    return (Problem(place, 0, "", f"cannot be read: {error.strerror or error}"),)

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from orchestrator.history.rows import RunRow
-from orchestrator.store import LATEST, LOCK
+from orchestrator.regular import open_regular
+from orchestrator.store import LATEST, LOCK, RECORDS
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def spare(rows: Iterable[RunRow], kept: Retention, now: datetime) -> tuple[RunRo
             or (kept.tagged and set(row.tags) - set(kept.ignored))
         ):
             continue
-        if kept.days is not None and _age(row, now) < timedelta(days=kept.days):
+        if kept.days is not None and _age(row, now) / timedelta(days=1) < kept.days:
             continue
         found.append(row)
     return tuple(reversed(found))
@@ -74,14 +75,17 @@ def sweep(root: Path) -> None:
 @contextmanager
 def _taken(folder: Path) -> Iterator[bool]:
     """Whether nobody writes to the run; nobody can while this lasts."""
-    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    held = []
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for name in (LOCK, RECORDS):  # somebody may have removed the lock file
+            held.append(open_regular(folder / name, os.O_RDWR | os.O_CREAT, 0o644))
+            fcntl.flock(held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield True
     except BlockingIOError:
         yield False
     finally:
-        os.close(lock)
+        for descriptor in held:
+            os.close(descriptor)
 
 
 def _mend_latest(root: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, or_, select
 
+from orchestrator.errors import AuthoringError
 from orchestrator.history.tables import RUNS, TAGS, TRIALS
 from orchestrator.store import LATEST
 
@@ -69,10 +71,27 @@ def runs_like(query: Select[Any], wanted: RunFilter) -> Select[Any]:
     if wanted.revision is not None:
         query = query.where(RUNS.c.revision.startswith(wanted.revision, autoescape=True))
     if wanted.since is not None:
-        query = query.where(RUNS.c.started >= wanted.since)
+        query = query.where(RUNS.c.started >= moment(wanted.since))
     if wanted.until is not None:
-        query = query.where(RUNS.c.started < wanted.until)
+        query = query.where(RUNS.c.started < moment(wanted.until))
     return query
+
+
+def moment(text: str) -> str:
+    """A day or a time as the index has them: in UTC, where no other zone is named. Raises AuthoringError.
+
+    >>> moment("2026-01-31"), moment("2026-01-31T01:00+02:00")
+    ('2026-01-31', '2026-01-30T23:00:00')
+    """
+    try:
+        if len(text) == len("2026-01-31"):
+            return date.fromisoformat(text).isoformat()
+        found = datetime.fromisoformat(text)
+        return (found.astimezone(UTC) if found.tzinfo else found).replace(tzinfo=None).isoformat()
+    except (ValueError, OverflowError):
+        raise AuthoringError(
+            f"{text!r} is no day and no time; write it as 2026-01-31 or 2026-01-31T18:00"
+        ) from None
 
 
 def trials_like(query: Select[Any], run_id: str | None, wanted: TrialFilter) -> Select[Any]:

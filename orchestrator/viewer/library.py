@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 from orchestrator.errors import AuthoringError
 from orchestrator.history.compare import Comparison, compare_all
-from orchestrator.history.index import Index, RunFilter, TrialFilter, run_folders, stamp_of
+from orchestrator.history.folders import run_folders, stamp_of
+from orchestrator.history.index import Index, RunFilter, TrialFilter
 from orchestrator.history.rows import Page, RunRow, TrialRow
 from orchestrator.history.trends import By, Trend, trend
 from orchestrator.viewer import figures

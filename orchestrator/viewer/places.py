@@ -10,6 +10,7 @@ from pathlib import Path
 
 from orchestrator.documents.record import TrialRecord
 from orchestrator.records import from_line
+from orchestrator.regular import NotRegular, open_regular
 from orchestrator.store import RECORDS
 
 _TRIAL = re.compile(rb'\A\{"schema_version": "[^"\\]*", "trial": "([^"\\]*)"')
@@ -35,7 +36,7 @@ class Places:
                     self._found.clear()
                 if size > self._read:
                     self._scan()
-            except FileNotFoundError:
+            except (FileNotFoundError, NotRegular):
                 return
 
     def __contains__(self, trial: object) -> bool:
@@ -50,7 +51,7 @@ class Places:
             places = list(self._found.get(trial, ()))
         found: dict[int, TrialRecord] = {}
         if places:
-            with self._file.open("rb") as file:
+            with open(open_regular(self._file), "rb") as file:  # noqa: PTH123
                 for offset, length in places:
                     file.seek(offset)
                     try:
@@ -61,7 +62,7 @@ class Places:
         return [found[number] for number in sorted(found)]
 
     def _scan(self) -> None:
-        with self._file.open("rb") as file:
+        with open(open_regular(self._file), "rb") as file:  # noqa: PTH123
             file.seek(self._read)
             for line in file:
                 if not line.endswith(b"\n"):  # still being written

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.regular import read_regular
 from orchestrator.store import LOCK
 
 SHOWN = 24
@@ -28,7 +29,7 @@ def going_on(folder: Path) -> bool:
     """Whether a living process has the run's lock file open."""
     lock = folder / LOCK
     try:
-        holder = lock.read_text(encoding="ascii").strip()
+        holder = read_regular(lock).decode("ascii").strip()
         real = os.path.realpath(lock)
         if not holder.isdecimal():
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from orchestrator.cli import build
 from orchestrator.cli.ending import finish
 from orchestrator.plugins import Group, Plugin, Registry
+from orchestrator.store import Store
 from sandboxes.errors import ProvisionFailed
 from sandboxes.fake import FakeProvider
 
@@ -286,3 +288,63 @@ def test_the_demo_goes_on_where_limits_cannot_be_enforced(
     shown = capsys.readouterr().out
     assert "errored" not in shown.partition("\n")[0]
     assert "Not enforced on this machine: cpus, disk, memory, pids" in shown
+
+
+def test_records_that_vanish_from_the_file_before_the_end_are_no_run_of_exit_1(
+    proctor: Proctor,
+    benchmark: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    closed = Store.close
+
+    def emptied(self: Store) -> None:
+        closed(self)
+        (self.path / "records.jsonl").write_bytes(b"")
+
+    monkeypatch.setattr(Store, "close", emptied)
+
+    code = proctor("run", benchmark, "--agent", "gold", "--sandbox", "fake", "--out", "out", "--quiet")
+
+    told = capsys.readouterr()
+    assert code == 3 and not told.out
+    assert "out/records.jsonl does not hold all that was recorded there" in told.err
+
+
+def test_an_odd_path_does_not_steer_the_terminal_and_can_be_typed_again(
+    proctor: Proctor, benchmark: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = "o o\x1b[31m'X\n\u00e9\x9b"
+
+    proctor("run", benchmark, "--agent", "noop", "--tasks", "word", "--sandbox", "fake", "-q", "--out", out)
+
+    said = capsys.readouterr().out
+    assert "\x1b" not in said and "\x9b" not in said
+    assert "Records: o o\\x1b[31m'X\\n\u00e9\\x9b\n" in said
+    typed = said.partition("Look closer: proctor ")[2].strip()
+    told = subprocess.run(["bash", "-c", f"printf '%s|' {typed}"], capture_output=True, check=True)
+    assert told.stdout.decode().split("|")[:3] == ["show", out, "word.noop.1"]
+
+
+def test_what_is_left_out_of_an_odd_folder_is_one_line(
+    proctor: Proctor, benchmark: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "runs" / "o\x1b[31m\nX"
+    proctor("run", benchmark, "--agent", "noop", "--tasks", "word", "--sandbox", "fake", "-q", "--out", out)
+    with (out / "records.jsonl").open("ab") as records:
+        records.write(b"{}\n")
+    capsys.readouterr()
+
+    for command in (("runs", "list"), ("report", out), ("compare", out, out)):
+        proctor(*command)
+
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and "\x1b" not in said
+        assert "o\\x1b[31m\\nX/records.jsonl:2: " in said
+
+
+def test_an_error_about_an_odd_path_does_not_steer_the_terminal(
+    proctor: Proctor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert proctor("report", "no\x1b[31mwhere") == 2
+    assert "\x1b" not in capsys.readouterr().err

@@ -65,7 +65,7 @@ def _print(state: dict[str, Any], nights: tuple[Night, ...]) -> None:
     from rich.text import Text
 
     from orchestrator.cli.printing import console, draw, table
-    from orchestrator.words import agent_name, safe
+    from orchestrator.words import agent_name, place, safe
 
     out = console()
     made = table("night", "exit", "baseline", "what", terminal=out.is_terminal, folding="what")
@@ -79,4 +79,5 @@ def _print(state: dict[str, Any], nights: tuple[Night, ...]) -> None:
     if state["running"]:
         out.print(f"A night is running (process {state['running']}).", markup=False)
     due = "One is due now; the" if state["due"] else "The"
-    out.print(f"{due} next is due {state['next']}. Nights: {state['folder']}", markup=False, soft_wrap=True)
+    nights_in = place(state["folder"])
+    out.print(f"{due} next is due {state['next']}. Nights: {nights_in}", markup=False, soft_wrap=True)

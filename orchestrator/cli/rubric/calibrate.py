@@ -28,7 +28,11 @@ def command(
     percent: Annotated[
         float,
         typer.Option(
-            "--percentile", min=0, max=100, help="How many of 100 past scores the threshold may miss."
+            "--percentile",
+            min=0,
+            max=100,
+            callback=options.finite,
+            help="How many of 100 past scores the threshold may miss.",
         ),
     ] = 10,
     agents: Annotated[
@@ -163,11 +167,11 @@ def _newest(wanted: str, known: tuple[str, ...]) -> str:
 
 
 def _records(runs: list[RunFolder]) -> list[TrialRecord]:
-    from orchestrator.cli.failure import say
+    from orchestrator.cli.failure import left_out
 
     found = []
     for run in runs:
-        latest = run.latest(lambda problem: say(f"left out: {problem}"))
+        latest = run.latest(left_out)
         found += [record for record in latest.values() if record.verdict is not None]
     return found
 

@@ -27,7 +27,7 @@ def command(
       PROCTOR_STORE=postgresql://db/proctor proctor runs import runs
     """
     from orchestrator.errors import AuthoringError
-    from orchestrator.history.index import run_folders
+    from orchestrator.history.folders import run_folders
     from orchestrator.store import HEADER
 
     found: list[Path] = []

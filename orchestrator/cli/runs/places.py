@@ -42,14 +42,14 @@ def opened(root: Path, *, follow: bool = True) -> Index:
 
 def subject_of(word: str, root: Path) -> Subject:
     """The run that a word means, to be compared. A run folder needs no index. Raises AuthoringError."""
-    from orchestrator.cli.failure import say
+    from orchestrator.cli.failure import left_out
     from orchestrator.errors import AuthoringError
     from orchestrator.history.facts import read_run
     from orchestrator.history.pairing import Subject
     from orchestrator.store import HEADER
 
     if (Path(word) / HEADER).is_file():
-        return Subject.of(read_run(Path(word), lambda problem: say(f"left out: {problem}")), word)
+        return Subject.of(read_run(Path(word), left_out), word)
     if Path(word).is_dir():
         raise AuthoringError(f"{word} is not a run folder: it has no {HEADER}")
     try:
@@ -63,7 +63,7 @@ def subject_of(word: str, root: Path) -> Subject:
 
 def tell(found: Refreshed) -> None:
     """What could not be read, a line each on stderr."""
-    from orchestrator.cli.failure import say
+    from orchestrator.cli.failure import left_out
 
     for problem in found.problems:
-        say(f"left out: {problem}".replace(": : ", ": "))
+        left_out(problem)

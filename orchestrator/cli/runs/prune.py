@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli import options
 from orchestrator.cli.runs import places
 
 if TYPE_CHECKING:
@@ -22,7 +23,13 @@ def command(
     ] = 10,
     older_than: Annotated[
         float | None,
-        typer.Option("--older-than", metavar="DAYS", min=0, help="Only runs that are older than this."),
+        typer.Option(
+            "--older-than",
+            metavar="DAYS",
+            min=0,
+            callback=options.finite,
+            help="Only runs that are older than this.",
+        ),
     ] = None,
     tagged: Annotated[bool, typer.Option("--tagged", help="Tagged runs may go, too.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete them; without it they are only named.")] = False,
@@ -39,7 +46,7 @@ def command(
 
     from orchestrator.history.nightly.ledger import held_against
     from orchestrator.history.pruning import Retention, spare, sweep
-    from orchestrator.words import many
+    from orchestrator.words import many, place
 
     with places.opened(root) as index:
         needed = held_against(index.root)
@@ -58,7 +65,7 @@ def command(
         print(f"{many(gone, 'run')} deleted")
         return 0
     for row in rows:
-        print(f"{row.run_id}  {row.started}  {row.folder}")
+        print(place(f"{row.run_id}  {row.started}  {row.folder}"))
     print(f"{many(len(rows), 'run')} would be deleted; add --yes to do it")
     return 0
 

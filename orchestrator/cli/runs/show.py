@@ -75,7 +75,7 @@ def _print(row: RunRow, page: Page[TrialRow]) -> None:
     from orchestrator.words import brief, safe, score, seconds, short_names
 
     out = console()
-    out.print(f"{row.run_id}: {row.benchmark} {row.benchmark_version}", markup=False)
+    out.print(safe(f"{row.run_id}: {row.benchmark} {row.benchmark_version}"), markup=False)
     for name, value in _facts(row):
         out.print(f"  {name:<10} {safe(value)}", markup=False, soft_wrap=True)
     made = table("task", "agent", "repeat", "status", "score", "time", "reason", terminal=out.is_terminal)

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from orchestrator.documents.nightly import Night
 from orchestrator.errors import InfrastructureError
 from orchestrator.journal import Journal, lines
+from orchestrator.regular import open_regular
 
 FILE = "nights.jsonl"
 LOCK = "nights.lock"
@@ -59,7 +60,7 @@ class Ledger:
     def alone(self) -> Iterator[None]:
         """No other night runs while this lasts. Raises InfrastructureError when one does."""
         self.root.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = open_regular(self.root / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,7 +78,7 @@ class Ledger:
     def running(self) -> str:
         """The process id of the night that runs now, as text; empty when none does."""
         try:
-            lock = os.open(self.root / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+            lock = open_regular(self.root / LOCK)
         except OSError:
             return ""
         try:

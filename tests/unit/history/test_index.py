@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import AuthoringError, InfrastructureError, Problem
+from orchestrator.history import index as history_index
 from orchestrator.history.database import FILE
 from orchestrator.history.facts import read_run
 from orchestrator.history.index import Index, RunFilter, TrialFilter
@@ -79,7 +82,7 @@ def test_the_quick_reader_counts_exactly_the_records_that_the_store_counts(
     trials = sorted({record.trial for record in RunFolder(folder).records()})
     header = json.loads((folder / "run.json").read_text())
     job = header["plan"]["trials"][0]
-    header["plan"]["trials"] = [{**job, "trial": trial} for trial in trials]
+    header["plan"]["trials"] = [{**job, "trial": trial, "task": trial.split(".")[0]} for trial in trials]
     (folder / "run.json").write_text(json.dumps(header))
     told: list[Problem] = []
     expected: list[Problem] = []
@@ -261,6 +264,69 @@ def test_folders_that_hold_no_readable_run_are_told_and_hide_no_other(root: Path
 
         assert ids(index) == ["id-a"]
     assert "run.json was not written by this version" in str(found.problems[0])
+
+
+def _a_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def _a_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"), [(_a_folder, "is a folder, not a file"), (_a_pipe, "is not a regular file")]
+)
+def test_a_run_whose_records_are_no_file_is_left_out_and_hides_no_other(
+    root: Path, make_run: MakeRun, spoil: Callable[[Path], None], said: str
+) -> None:
+    make_run("a", {"t": "p"})
+    bad = make_run("b", {"t": "p"})
+    with Index.current(root, {}) as index:
+        spoil(bad / "records.jsonl")
+
+        found = index.refresh()
+
+        assert ids(index) == ["id-a"]
+    assert [(p.file, p.message) for p in found.problems] == [(str(bad / "records.jsonl"), said)]
+
+
+def test_a_run_that_cannot_be_read_is_left_out_and_hides_no_other(
+    root: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run("a", {"t": "p"})
+    bad = make_run("b", {"t": "p"})
+
+    def refused(folder: Path, report: object) -> object:
+        if folder == bad:
+            raise PermissionError(errno.EACCES, "Permission denied", str(bad / "records.jsonl"))
+        return read_run(folder)
+
+    monkeypatch.setattr(history_index, "read_run", refused)
+    with Index(root, {}) as index:
+        found = index.refresh()
+
+        assert ids(index) == ["id-a"]
+    assert str(found.problems[0]) == f"{bad / 'records.jsonl'}: cannot be read: Permission denied"
+
+
+def test_tags_that_are_no_text_or_no_file_hide_no_run(root: Path, make_run: MakeRun) -> None:
+    (make_run("a", {"t": "p"}) / "tags").write_bytes(b"\xff\nmain\n")
+    os.mkfifo(make_run("b", {"t": "p"}) / "tags")
+
+    with Index.current(root, {}) as index:
+        assert sorted(ids(index)) == ["id-a", "id-b"]
+        assert "main" in index.find("id-a").tags
+
+
+def test_times_of_another_zone_are_told_apart(root: Path, make_run: MakeRun) -> None:
+    make_run("a", {"t": "p"}, header={"started": "2026-01-01T23:30:00.000+00:00"})
+
+    with Index.current(root, {}) as index:
+        assert ids(index, RunFilter(since="2026-01-02T00:15+01:00")) == ["id-a"]
+        assert ids(index, RunFilter(since="2026-01-02T01:15+01:00")) == []
 
 
 def test_a_copied_run_is_counted_once(root: Path, make_run: MakeRun) -> None:

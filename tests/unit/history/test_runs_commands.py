@@ -172,6 +172,40 @@ def test_what_may_go_is_what_nothing_keeps(
     assert [row.run_id for row in found] == gone
 
 
+@pytest.mark.parametrize("far", [10**20, 2**63])
+def test_pages_as_long_and_as_far_as_anybody_likes(make_run: MakeRun, told: Told, far: int) -> None:
+    make_run("a", {"t": "p"})
+
+    assert proctor("runs", "list", "--limit", far) == 0
+    assert "1 run" in told()
+    assert proctor("runs", "list", "--limit", far, "--offset", far) == 0
+    assert proctor("runs", "show", "id-a", "--limit", far, "--offset", far) == 0
+
+
+@pytest.mark.parametrize("option", ["--since", "--until"])
+@pytest.mark.parametrize("day", ["zzz", "0000-00-00", "2026-13-01", "", "2026-01-01T25:00"])
+def test_a_day_that_is_none_is_told_with_the_form(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str], option: str, day: str
+) -> None:
+    make_run("a", {"t": "p"})
+
+    assert proctor("runs", "list", option, day) == 2
+    assert "write it as 2026-01-31 or 2026-01-31T18:00" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [("prune", "--older-than", "nan"), ("prune", "--older-than", "inf")])
+def test_an_age_that_is_no_number_deletes_nothing(
+    make_run: MakeRun, here: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    for name in ("a", "b"):
+        make_run(name, {"t": "p"})
+
+    assert proctor("runs", *arguments, "--keep", 0, "--yes") == 2
+    assert "--older-than" in capsys.readouterr().err
+    assert proctor("runs", "prune", "--older-than", "1e300", "--keep", 0, "--yes") == 0
+    assert (here / "runs" / "a").is_dir()
+
+
 def test_a_folder_of_runs_that_is_not_there_is_said_plainly(capsys: pytest.CaptureFixture[str]) -> None:
     assert proctor("runs", "list", "--runs", "nowhere") == 2
     assert capsys.readouterr().err == (
