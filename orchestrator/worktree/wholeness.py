@@ -6,15 +6,13 @@ cleaner of old files) is put aside and a new one takes its place: nobody's work 
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from sandboxes import drafts
 from sandboxes.errors import SandboxError
 
 Identity = tuple[int, int]
@@ -78,21 +76,10 @@ def put_aside(folder: Path, seen: Identity | None) -> bool:
     """Rename the repository, if it is still the one `seen`, beside its place. An earlier one that was put
     aside goes: one is enough to look into, and a disk has an end."""
     aside = folder.with_name(folder.name + ASIDE)
-    with alone(folder.parent):
+    with drafts.alone(folder.parent):
         if seen is None or identity(folder) != seen:
             return False
         shutil.rmtree(aside, ignore_errors=True)
         folder.rename(aside)
     _log.warning("%s was damaged: it was put aside as %s and is made anew", folder, aside.name)
     return True
-
-
-@contextmanager
-def alone(shelf: Path) -> Iterator[None]:
-    """One thread of one process at a time, for what is renamed on `shelf`."""
-    handle = os.open(shelf, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

@@ -6,13 +6,18 @@ Every provider turns an `Image` into a `RootFs` and then shows it to its rooms i
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandboxes import listing
 from sandboxes.home import home
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class RootFs:
 def building(name: str) -> Iterator[Path]:
     """The folder `<home>/images/<name>`, while no other thread or process builds the same one.
 
-    The folder may be missing or whole; a builder fills a draft and renames it.
+    The folder may be missing or whole (`kept`); a builder fills a draft and puts it there (`keep`).
     """
     shelf = home() / "images"
     shelf.mkdir(exist_ok=True)
@@ -41,3 +46,31 @@ def building(name: str) -> Iterator[Path]:
         yield shelf / name
     finally:
         os.close(handle)
+
+
+def kept(place: Path) -> bool:
+    """Whether the base system is there with all that was put into it. One that lost files is put aside, for a
+    room of it would lack what a task's commands need. Call it inside `building`."""
+    if not place.exists():
+        return False
+    try:
+        told = _list_of(place).read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return True  # of an earlier version, which kept no list
+    if told == listing.of(place):
+        return True
+    aside = place.with_name(f"{place.name}-damaged")
+    shutil.rmtree(aside, ignore_errors=True)
+    place.rename(aside)
+    _log.warning("%s had lost files: it was put aside as %s and is made anew", place, aside.name)
+    return False
+
+
+def keep(made: Path, place: Path) -> None:
+    """Put a finished draft at its place."""
+    _list_of(place).write_text(listing.of(made), encoding="ascii")
+    made.rename(place)
+
+
+def _list_of(place: Path) -> Path:
+    return place.with_name(f".{place.name}.list")
