@@ -15,9 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandboxes import listing
+from sandboxes.errors import ProvisionFailed
 from sandboxes.home import home
 
 _log = logging.getLogger(__name__)
+
+
+class ImageDamaged(ProvisionFailed):
+    """A prepared base system lost files while a room was open over it. The next room has it made anew."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,19 @@ class RootFs:
     """Folders to be stacked, topmost first; the last one is the root file system proper."""
     binds: tuple[str, ...] = ()
     """Folders of this machine that must appear read-only at the same place."""
+
+    def folders(self) -> tuple[tuple[int, int], ...]:
+        """Which folders on the disk the lowers are now. Raises OSError."""
+        return tuple((found.st_dev, found.st_ino) for found in (lower.stat() for lower in self.lowers))
+
+    def lost(self, folders: tuple[tuple[int, int], ...]) -> bool:
+        """Whether the lowers are other ones by now, or lost files."""
+        try:
+            return self.folders() != folders or not all(
+                _as_listed(place) for lower in self.lowers for place in (lower, lower.parent)
+            )
+        except FileNotFoundError:
+            return True
 
 
 @contextmanager
@@ -53,11 +71,7 @@ def kept(place: Path) -> bool:
     room of it would lack what a task's commands need. Call it inside `building`."""
     if not place.exists():
         return False
-    try:
-        told = _list_of(place).read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return True  # of an earlier version, which kept no list
-    if told == listing.of(place):
+    if _as_listed(place):
         return True
     aside = place.with_name(f"{place.name}-damaged")
     shutil.rmtree(aside, ignore_errors=True)
@@ -70,6 +84,14 @@ def keep(made: Path, place: Path) -> None:
     """Put a finished draft at its place."""
     _list_of(place).write_text(listing.of(made), encoding="ascii")
     made.rename(place)
+
+
+def _as_listed(place: Path) -> bool:
+    try:
+        told = _list_of(place).read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return True  # nobody's list: made by an earlier version, or a folder of the user's
+    return told == listing.of(place)
 
 
 def _list_of(place: Path) -> Path:

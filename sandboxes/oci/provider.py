@@ -12,7 +12,7 @@ from functools import cached_property
 from sandboxes import cgroups, layers, scratch
 from sandboxes.errors import EngineGone, Evicted, LimitUnenforceable
 from sandboxes.home import rooms
-from sandboxes.images import RootFs
+from sandboxes.images import ImageDamaged, RootFs
 from sandboxes.oci import keeper, reaper
 from sandboxes.oci.images import resolve
 from sandboxes.oci.pidspace import adopt_orphans
@@ -86,6 +86,9 @@ class OciProvider:
                     raise Evicted("no new rooms: everything is being closed")
                 self._open.add(room)
             yield room
+        except ImageDamaged:
+            self._images.pop(spec.image, None)
+            raise
         finally:
             with self._lock:
                 self._open.discard(room)

@@ -11,6 +11,7 @@ import pytest
 
 from sandboxes import layers, listing, scratch
 from sandboxes.home import home
+from sandboxes.images import RootFs, keep
 from sandboxes.images.host import host_image
 from sandboxes.images.identity import identity
 from sandboxes.spec import MIB, Entry, Layer
@@ -103,6 +104,32 @@ def test_a_whole_base_system_and_one_without_a_list_are_kept(machine: Path) -> N
     (root.parent / f".{root.name}.list").unlink()
 
     assert host_image(machine).lowers[0].stat().st_ino == before
+
+
+def test_files_lost_beside_the_lower_folder_count_too(tmp_path: Path) -> None:
+    made, place = tmp_path / "made", tmp_path / "recipe"
+    (made / "rootfs/bin").mkdir(parents=True)
+    (made / "rootfs/bin/sh").write_bytes(b"sh")
+    keep(made, place)
+    image = RootFs("digest", (place / "rootfs",))
+    seen = image.folders()
+    assert not image.lost(seen)
+
+    (place / "rootfs/bin/sh").unlink()
+
+    assert image.lost(seen)
+
+
+def test_a_base_system_that_was_made_anew_is_lost_to_those_who_had_the_old_one(machine: Path) -> None:
+    image = host_image(machine)
+    seen = image.folders()
+    (image.lowers[0] / "bin").unlink()
+
+    host_image(machine)
+
+    assert image.lost(seen) and not image.lost(image.folders())
+    shutil.rmtree(image.lowers[0])
+    assert image.lost(seen)
 
 
 def test_a_rooms_names_are_made_anew_when_they_are_lost() -> None:
