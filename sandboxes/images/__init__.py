@@ -37,8 +37,11 @@ class RootFs:
     """Folders of this machine that must appear read-only at the same place."""
 
     def folders(self) -> tuple[tuple[int, int], ...]:
-        """Which folders on the disk the lowers are now. Raises OSError."""
-        return tuple((found.st_dev, found.st_ino) for found in (lower.stat() for lower in self.lowers))
+        """Which folders on the disk the lowers are now. Raises ImageDamaged."""
+        try:
+            return tuple((found.st_dev, found.st_ino) for found in (lower.stat() for lower in self.lowers))
+        except FileNotFoundError as gone:
+            raise ImageDamaged(f"{self.lowers[-1]} is not there any more") from gone
 
     def lost(self, folders: tuple[tuple[int, int], ...]) -> bool:
         """Whether the lowers are other ones by now, or lost files."""
@@ -46,7 +49,7 @@ class RootFs:
             return self.folders() != folders or not all(
                 _as_listed(place) for lower in self.lowers for place in (lower, lower.parent)
             )
-        except FileNotFoundError:
+        except ImageDamaged:
             return True
 
 

@@ -154,7 +154,7 @@ class OciProvider:
 
     def _image(self, image: Image) -> RootFs:
         found = self._images.get(image)
-        if found is None:
+        if found is None or not all(lower.is_dir() for lower in found.lowers):
             found = self._images[image] = resolve(image)
         return found
 

@@ -523,3 +523,6 @@ def test_a_base_system_that_loses_its_shell_under_a_run_is_the_machines_trouble(
 
     with oci.provision(spec) as room:
         assert room.run(Command("true")).exit_code == 0
+    shutil.rmtree(root)
+    with oci.provision(spec) as room:
+        assert room.run(Command("true")).exit_code == 0
