@@ -103,7 +103,7 @@ class Tools:
         with self._locks[task.id]:  # type: ignore[attr-defined]
             if (trouble := troubles.pop(task.id, None)) is not None:
                 raise trouble
-            if task.id not in held:
+            if task.id not in held or not held[task.id].store.repository.same:
                 held[task.id] = self._prepared(task)
             return held[task.id]
 
@@ -160,7 +160,7 @@ class Tools:
         held: dict[tuple[str, str], Graded] = self._graded  # type: ignore[attr-defined]
         question = (state.task.id, change.sha256)
         answer = held.get(question)
-        if answer is None:
+        if answer is None or not answer.store.repository.same:
             answer = states.graded(state, change)
             with self._graded_lock:  # type: ignore[attr-defined]
                 while len(held) >= GRADED_KEPT:

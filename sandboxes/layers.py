@@ -12,8 +12,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandboxes import roomfs
-from sandboxes.drafts import draft
+from sandboxes import listing, roomfs
+from sandboxes.drafts import alone, draft
 from sandboxes.errors import ProvisionFailed
 from sandboxes.home import home
 from sandboxes.spec import ROOM_UID, Layer
@@ -37,7 +37,7 @@ def hold(layer: Layer) -> Held:
     Raises ProvisionFailed for entries whose path is absolute, empty or leads out, or when the disk is full.
     """
     held = _held(layer)
-    if not _complete(held.root).exists():
+    if not _whole(held):
         _fill(layer, held)
     return held
 
@@ -52,9 +52,27 @@ def _held(layer: Layer) -> Held:
     return Held(root, root.joinpath(*(os.fsdecode(part) for part in parts)))
 
 
+def _whole(held: Held) -> bool:
+    """The mark is written last, so that a layer cut short by a crash or a full disk is never taken for whole;
+    one that lost its files afterwards, to an interrupted `rm -rf`, is none either."""
+    try:
+        told = _complete(held.root).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    if (held.root, told) in _checked:
+        return held.tree.is_dir()
+    if told.partition("\n")[2] != listing.of(held.root):
+        return False
+    _checked.add((held.root, told))
+    return True
+
+
 def _complete(root: Path) -> Path:
-    """Written last, so that a layer cut short by a crash or a full disk is never taken for whole."""
     return root.parent / "complete"
+
+
+_checked: set[tuple[Path, str]] = set()
+"""Layers, with their marks, whose files this process has counted: once is enough, nobody writes to them."""
 
 
 def _fill(layer: Layer, held: Held) -> None:
@@ -63,8 +81,9 @@ def _fill(layer: Layer, held: Held) -> None:
     try:
         with draft(shelf) as folder:
             _write(layer, folder / "root")
-            (folder / "complete").write_text(layer.digest + "\n", encoding="utf-8")
-            _keep(folder, held.root.parent)
+            mark = f"{layer.digest}\n{listing.of(folder / 'root')}"
+            _complete(folder / "root").write_text(mark, encoding="utf-8")
+            _keep(folder, held)
     except (OSError, ValueError) as error:
         raise ProvisionFailed(
             f"layer {layer.digest} for {layer.target} could not be kept: {error}"
@@ -92,12 +111,12 @@ def _hide_what_is_below(folder: Path) -> None:
         pass  # a file system without such attributes cannot carry an overlay's lower layer that needs one
 
 
-def _keep(made: Path, place: Path) -> None:
-    try:
-        made.rename(place)
-    except OSError:
-        if (place / "complete").exists():
+def _keep(made: Path, held: Held) -> None:
+    place = held.root.parent
+    with alone(place.parent):
+        if _whole(held):
             return  # another process was quicker
         with draft(place.parent) as broken:
-            place.rename(broken / "layer")
+            if place.exists():
+                place.rename(broken / "layer")
             made.rename(place)

@@ -26,6 +26,7 @@ class Memo:
         processes wait for it. What `work` raises is not kept."""
         key = hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
         path = self._folder / f"{key}.json"
+        self._store.repository.made()  # answers name trees: what is no store any more has none
         if (known := _read(path)) is not None:
             return known
         with self._alone(key):
@@ -39,7 +40,6 @@ class Memo:
 
     @contextlib.contextmanager
     def _alone(self, key: str) -> Iterator[None]:
-        self._store.repository.made()
         self._folder.mkdir(exist_ok=True)
         lock = self._folder / f"{key}.lock"
         with lock.open("w") as handle:

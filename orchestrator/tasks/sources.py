@@ -73,21 +73,25 @@ def fetch(
 
 def _path(source: PathSource, store: TreeStore, place: Place) -> Fetched:
     """The folder as it is now. A content that the store has seen is not put into it again."""
-    folder = place.root / source.path
     seen = hashlib.sha256()
+    for _ in _digested(_read(source, place), seen):
+        pass
+    digest = seen.hexdigest()
+
+    def work() -> dict[str, str]:
+        again = hashlib.sha256()
+        tree = store.add(_digested(_read(source, place), again))
+        if again.hexdigest() != digest:
+            raise place.wrong("source.path", f"{source.path} changed while it was read", "run it again")
+        return {"tree": tree}
+
+    return Fetched(Memo(store).get(["path", 1, digest], work)["tree"])
+
+
+def _read(source: PathSource, place: Place) -> Iterator[Entry]:
+    """The folder's entries. Trouble with it is the author's; trouble with where they are put is not."""
     try:
-        for _ in _digested(folder_entries(folder), seen):
-            pass
-        digest = seen.hexdigest()
-
-        def work() -> dict[str, str]:
-            again = hashlib.sha256()
-            tree = store.add(_digested(folder_entries(folder), again))
-            if again.hexdigest() != digest:
-                raise place.wrong("source.path", f"{source.path} changed while it was read", "run it again")
-            return {"tree": tree}
-
-        return Fetched(Memo(store).get(["path", 1, digest], work)["tree"])
+        yield from folder_entries(place.root / source.path)
     except OSError as error:
         message = f"cannot read the folder {source.path}: {error.strerror}"
         raise place.wrong("source.path", message, "paths are relative to the benchmark's folder") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -12,11 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+from orchestrator.worktree import wholeness
+from orchestrator.worktree.wholeness import StoreDamaged
 from sandboxes import drafts
+from sandboxes.errors import MACHINE, SandboxError
 
 TIMEOUT = 300.0
 """Seconds any one git process may take."""
 
+# Nothing is synced: a store that a power cut emptied is noticed and made anew (`wholeness`); waiting for the
+# disk at every write would cost each run more than that.
 _CONFIG = """\
 [core]
 \trepositoryformatversion = 0
@@ -45,6 +51,9 @@ _LACKS = {
     b"Cannot allocate memory": errno.ENOMEM,
     b"Out of memory": errno.ENOMEM,
 }
+_ID = re.compile(r"[0-9a-f]{40}")
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""Known to git, whether a store holds it or not."""
 
 
 class TreeError(Exception):
@@ -56,6 +65,12 @@ class Repository:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
+        self._seen = wholeness.identity(self.folder)
+
+    @property
+    def same(self) -> bool:
+        """Whether it is still the folder that this was opened on: what it was told before holds."""
+        return self._seen is not None and wholeness.identity(self.folder) == self._seen
 
     @contextlib.contextmanager
     def index(self, tree: str) -> Iterator[dict[str, str]]:
@@ -92,7 +107,7 @@ class Repository:
             cwd=cwd,
         )
         if check and done.returncode:
-            raise self._failure(args, done.returncode, done.stderr)
+            raise self.failure(args, done.returncode, done.stderr, env=env)
         return done
 
     def feed(self, args: list[str], chunks: Iterable[bytes]) -> bytes:
@@ -104,7 +119,7 @@ class Repository:
                     git.stdin.write(chunk)
             out, _ = git.communicate(timeout=TIMEOUT)
             if git.returncode:
-                raise self._failure(args, git.returncode, words())
+                raise self.failure(args, git.returncode, words())
             return out
 
     @contextlib.contextmanager
@@ -142,9 +157,36 @@ class Repository:
                             pipe.close()
                 git.wait()
 
-    def _failure(self, args: list[str], code: int, words: bytes) -> Exception:
+    def failure(
+        self,
+        args: list[str],
+        code: int,
+        words: bytes,
+        *,
+        wanted: Iterable[str] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> Exception:
+        """Why git failed at `args`: the machine is out of something, the store is damaged (it is put aside
+        then), or neither is so. `wanted` are ids that the store ought to hold, besides those in `args`."""
         said = f"git {args[0]} ended {code}: {words.decode('utf-8', 'replace').strip()}"
-        return self.lacking(words) or TreeError(said)
+        if trouble := self.lacking(words):
+            return trouble
+        if code < 0:
+            return SandboxError(f"git {args[0]} was ended by signal {-code} of this machine")
+        ids = {*wanted, *(word for word in args if _ID.fullmatch(word))} - {EMPTY_TREE}
+        around = git_env(self.folder) | dict(env or {})
+        if self.same and wholeness.has_frame(self.folder) and wholeness.holds(sorted(ids), around, TIMEOUT):
+            return TreeError(said)
+        return self.damaged(said)
+
+    def damaged(self, said: str) -> StoreDamaged:
+        """The store lost something: it is put aside, if nobody did so before."""
+        if wholeness.put_aside(self.folder, self._seen):
+            aside = self.folder.name + wholeness.ASIDE
+            what = f"is damaged; it was put aside as {aside}, and the next attempt makes it anew"
+        else:
+            what = "was made anew while it was in use; try again"
+        return StoreDamaged(f"the store {self.folder} {what} ({said})")
 
     def lacking(self, words: bytes) -> OSError | None:
         """What git says as the error of a machine that is full or broken; None when it speaks of others.
@@ -153,21 +195,36 @@ class Repository:
         return OSError(number, os.strerror(number), str(self.folder)) if number is not None else None
 
     def made(self) -> Path:
-        """The folder, made when it is not there: beside its place first, so that nobody sees half of it."""
-        if not (self.folder / "config").exists():
-            self.folder.parent.mkdir(parents=True, exist_ok=True)
-            fresh = Path(tempfile.mkdtemp(dir=self.folder.parent, prefix=drafts.prefix()))
+        """The folder, made when it is not there. What is no repository at its place is put aside first."""
+        if not wholeness.has_frame(self.folder):
+            try:
+                self._make()
+            except OSError as error:
+                if error.errno in MACHINE:
+                    raise
+                said = f"the store {self.folder} cannot be made: {error}; mend or remove {self.folder.parent}"
+                raise StoreDamaged(said) from error
+        return self.folder
+
+    def _make(self) -> None:
+        """Beside its place first, so that nobody sees half of it."""
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        stump = wholeness.identity(self.folder)
+        fresh = Path(tempfile.mkdtemp(dir=self.folder.parent, prefix=drafts.prefix()))
+        try:
             for name in ("objects/info", "objects/pack", "refs/heads", "indexes"):
                 (fresh / name).mkdir(parents=True)
             (fresh / "HEAD").write_text("ref: refs/heads/none\n")
             (fresh / "config").write_text(_CONFIG)
-            try:
-                fresh.rename(self.folder)
-            except OSError:
-                shutil.rmtree(fresh)
-                if not (self.folder / "config").exists():
-                    raise
-        return self.folder
+            if not wholeness.has_frame(self.folder):
+                wholeness.put_aside(self.folder, stump)
+            fresh.rename(self.folder)
+        except OSError:
+            if not wholeness.has_frame(self.folder):
+                raise  # else another process was quicker
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+        self._seen = self._seen or wholeness.identity(self.folder)
 
 
 def git_env(folder: Path) -> dict[str, str]:

@@ -247,9 +247,27 @@ _UNUSABLE = re.compile(
 _NAMED = re.compile(r"^error: (?P<file>.+?): (?P<what>[^:]+)$", re.M)
 
 
-def judged(stderr: bytes, patch: Patch, reverse: bool) -> PatchError:
-    """Git's words as one of ours, with the file and the hunk."""
+_OF_PATCHES = re.compile(
+    r"^error: (git apply: bad git-diff|invalid mode on line|inconsistent header lines|recount: "
+    r"|patch failed: |(unable to find|git diff header lacks) filename|patch fragment without header"
+    r"|corrupt (binary )?patch|unrecognized (binary patch|input)|patch with only garbage|No valid patches"
+    r"|new file (?s:.*) depends on old|deleted file (?s:.*) still has|new mode \(|missing binary patch data"
+    r"|path (?s:.*) has been renamed|cannot (reverse-apply a|apply) binary patch|the patch applies to "
+    r"|binary patch (does not apply )?to |affected file '|reading from '|invalid path '"
+    r"|unable to add cache entry"
+    r"|(?s:.*): (patch does not apply|wrong type|already exists in |does not (match|exist in) index))",
+    re.M,
+)
+"""How git 2.30 to 2.50 begins to say that a patch is to blame. All else it says speaks of the repository, the
+machine or itself. Names that hold such words do no harm: a patch that is not to blame applies."""
+
+
+def judged(stderr: bytes, patch: Patch, reverse: bool) -> PatchError | None:
+    """Git's words as one of ours, with the file and the hunk; None where it blames something else than the
+    patch."""
     text = stderr.decode("utf-8", "replace").strip()
+    if not _OF_PATCHES.search(text):
+        return None
     first = next((line.removeprefix("error: ") for line in text.splitlines()), "git says nothing")
     if through := _THROUGH.search(text):
         return PatchError("refused", "it goes through a link", through["file"])

@@ -19,11 +19,11 @@ from pathlib import Path
 
 from orchestrator.contract import ChangedFile
 from orchestrator.worktree import patches
-from orchestrator.worktree.gitproc import Repository, TreeError
+from orchestrator.worktree.gitproc import EMPTY_TREE as EMPTY_TREE
+from orchestrator.worktree.gitproc import Repository
 from orchestrator.worktree.loose import Elsewhere, Item, Loose
 from sandboxes.spec import Entry
 
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 FILE, EXECUTABLE, LINK, FOLDER = 0o100644, 0o100755, 0o120000, 0o040000
 
 COMPARISONS_KEPT = 8
@@ -103,8 +103,8 @@ class TreeStore:
 
     def apply(self, tree: str, patch: bytes, *, reverse: bool = False, leave: Iterable[bytes] = ()) -> str:
         """The id of `tree` with `patch` applied: exactly (no fuzz), all of it or none, but for what it says
-        about the paths of `leave`. Raises PatchError of every kind, and OSError where the machine is full or
-        broken; the store is as before then."""
+        about the paths of `leave`. Raises PatchError of every kind, OSError where the machine is full or
+        broken, and StoreDamaged; but for the last the store is as before then."""
         parsed = patches.read(patch)
         with self.repository.index(tree) as env:
             options = ["--reverse"] if reverse else []
@@ -118,8 +118,22 @@ class TreeStore:
                 raise trouble
             # git 2.39 says "corrupt binary patch", drops that file and all that follow, and exits 0
             if done.returncode or re.search(rb"^error: ", done.stderr, re.M):
-                raise patches.judged(done.stderr, parsed, reverse)
+                self._vouch(tree, parsed)
+                fault = patches.judged(done.stderr, parsed, reverse)
+                raise fault or self.repository.failure(
+                    command, done.returncode, done.stderr, wanted=[tree], env=env
+                )
             return self.repository.run(["write-tree"], env=env).stdout.decode().strip()
+
+    def _vouch(self, tree: str, patch: patches.Patch) -> None:
+        """Raise StoreDamaged unless the files that `patch` names are in `tree` as they were put in: only then
+        is it the patch's fault that it does not apply."""
+        nodes = self.nodes(tree)
+        names = {name for file in patch.files for name in (file.old, file.new) if name in nodes}
+        ids = sorted({nodes[name].id for name in names if name is not None})
+        for name, data in zip(ids, self.blobs(ids), strict=True):
+            if blob_id(data) != name:
+                raise self.repository.damaged(f"file {name} has other bytes than were put in")
 
     def overlay(self, tree: str, base: str, matches: Callable[[bytes], bool]) -> str:
         """The id of `tree` where every path for which `matches` holds is exactly as in `base`: added, put
@@ -185,13 +199,16 @@ class TreeStore:
         with tempfile.TemporaryFile() as questions:
             questions.write("".join(f"{i}\n" for i in wanted).encode())
             questions.seek(0)
-            with self.repository.stream(["cat-file", "--batch", "--buffer"], questions) as answers:
+            command = ["cat-file", "--batch", "--buffer"]
+            with self.repository.stream(command, questions) as answers:
                 for name in wanted:
                     head = answers.readline().split()
-                    if len(head) != 3 or head[1] != b"blob":
-                        raise TreeError(f"the store holds no file {name}: {head!r}")
-                    yield answers.read(int(head[2]))
-                    answers.read(1)
+                    whole = len(head) == 3 and head[1] == b"blob"
+                    data = answers.read(int(head[2]) + 1) if whole else b""
+                    if not whole or len(data) != int(head[2]) + 1:
+                        said = f"the store holds no file {name}: {head!r}".encode()
+                        raise self.repository.failure(command, 0, said, wanted=[name])
+                    yield data[:-1]
 
     def differences(
         self, old: str, new: str, *, renames: bool = False, folders: bool = False
@@ -253,9 +270,7 @@ class TreeStore:
             command = ["check-ignore", "--no-index", "-z", "--stdin"]
             done = self.repository.run(command, questions, {"GIT_WORK_TREE": folder}, cwd=folder, check=False)
         if done.returncode not in (0, 1):
-            raise TreeError(
-                f"git check-ignore ended {done.returncode}: {done.stderr.decode('utf-8', 'replace')}"
-            )
+            raise self.repository.failure(command, done.returncode, done.stderr)
         return {answer[2:] for answer in done.stdout.split(b"\0")[:-1]}
 
     def delta(self, old: str, new: str) -> tuple[list[Entry], list[bytes]]:

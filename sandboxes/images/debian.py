@@ -16,7 +16,7 @@ from pathlib import Path
 from sandboxes.drafts import draft
 from sandboxes.errors import ImageUnavailable
 from sandboxes.home import home
-from sandboxes.images import RootFs, building
+from sandboxes.images import RootFs, building, keep, kept
 from sandboxes.images.identity import identity
 
 _VERSION = "1"
@@ -34,7 +34,7 @@ def debian_image(suite: str, packages: tuple[str, ...] = ()) -> RootFs:
         if not re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9.+:=~-]*", word):
             raise ImageUnavailable(f"{word!r} is no Debian suite or package name")
     with building(_name(suite, packages)) as place:
-        if not (place / "digest").exists():
+        if not kept(place):
             _build(suite, packages, place)
     rootfs = place / "rootfs"
     digest = (place / "digest").read_text(encoding="ascii").strip()
@@ -74,7 +74,7 @@ def _build(suite: str, packages: tuple[str, ...], place: Path) -> None:
         if done.returncode != 0:
             raise ImageUnavailable(f"the debian recipe {suite} could not be built: {_reason(done.stderr)}")
         _finish(folder, recipe=f"{suite} {names}")
-        folder.rename(place)
+        keep(folder, place)
 
 
 def _reason(words: str) -> str:

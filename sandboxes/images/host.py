@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sandboxes.drafts import draft
 from sandboxes.errors import ImageUnavailable
-from sandboxes.images import RootFs, building
+from sandboxes.images import RootFs, building, keep, kept
 from sandboxes.images.identity import contents, lay_out
 
 _VERSION = "1"
@@ -37,10 +37,10 @@ def host_image(machine: Path = Path("/")) -> RootFs:
         )
     digest = _fingerprint(machine)
     with building(f"host-{digest[:16]}") as place:
-        if not place.exists():
+        if not kept(place):
             with draft(place.parent) as folder:
                 _fill(folder, machine)
-                folder.rename(place)
+                keep(folder, place)
     return RootFs(f"host:{digest}", (place,), ("/usr",))
 
 

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from sandboxes.drafts import draft
-from sandboxes.images import building
+from sandboxes.images import building, keep, kept
 from sandboxes.spec import ROOM_HOME, ROOM_UID
 
 HOSTNAME = "room"
@@ -24,10 +24,10 @@ def identity(rootfs: Path | None) -> Path:
     files = contents(rootfs)
     key = hashlib.sha256(repr((_VERSION, sorted(files.items()))).encode()).hexdigest()[:16]
     with building(f"identity-{key}") as place:
-        if not place.exists():
+        if not kept(place):
             with draft(place.parent) as folder:
                 lay_out(folder, files)
-                folder.rename(place)
+                keep(folder, place)
     return place
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sandboxes.drafts import draft
 from sandboxes.errors import ImageUnavailable
-from sandboxes.images import RootFs, building
+from sandboxes.images import RootFs, building, keep, kept
 from sandboxes.images.debian import debian_image
 from sandboxes.images.host import host_image
 from sandboxes.images.identity import identity
@@ -37,7 +37,7 @@ def _exported(ref: str) -> RootFs:
     """An image of a Docker engine, unpacked here once per digest."""
     number = _image_id(ref)
     with building(f"docker-{number.partition(':')[2][:16]}") as place:
-        if not place.exists():
+        if not kept(place):
             _export(number, place)
     return RootFs(number, (identity(place), place))
 
@@ -84,7 +84,7 @@ def _export(ref: str, place: Path) -> None:
             if unpacked.returncode != 0:
                 raise ImageUnavailable(f"image {ref} cannot be unpacked: {unpacked.stderr.strip()[-300:]}")
             rootfs.chmod(0o755)
-            rootfs.rename(place)
+            keep(rootfs, place)
     finally:
         _docker("rm", "--force", container)
 

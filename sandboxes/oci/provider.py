@@ -12,7 +12,7 @@ from functools import cached_property
 from sandboxes import cgroups, layers, scratch
 from sandboxes.errors import EngineGone, Evicted, LimitUnenforceable
 from sandboxes.home import rooms
-from sandboxes.images import RootFs
+from sandboxes.images import ImageDamaged, RootFs
 from sandboxes.oci import keeper, reaper
 from sandboxes.oci.images import resolve
 from sandboxes.oci.pidspace import adopt_orphans
@@ -86,6 +86,9 @@ class OciProvider:
                     raise Evicted("no new rooms: everything is being closed")
                 self._open.add(room)
             yield room
+        except ImageDamaged:
+            self._images.pop(spec.image, None)
+            raise
         finally:
             with self._lock:
                 self._open.discard(room)
@@ -151,7 +154,7 @@ class OciProvider:
 
     def _image(self, image: Image) -> RootFs:
         found = self._images.get(image)
-        if found is None:
+        if found is None or not all(lower.is_dir() for lower in found.lowers):
             found = self._images[image] = resolve(image)
         return found
 

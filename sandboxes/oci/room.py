@@ -14,7 +14,7 @@ from typing import Literal
 
 from sandboxes import roomfs, scratch
 from sandboxes.errors import Evicted, ProvisionFailed, RoomFull, SandboxLost, machine_trouble
-from sandboxes.images import RootFs
+from sandboxes.images import ImageDamaged, RootFs
 from sandboxes.layers import Held
 from sandboxes.oci.config import Surroundings
 from sandboxes.oci.container import Container
@@ -50,6 +50,7 @@ class OciRoom:
         self._rootless = os.geteuid() != 0
         self._keeper: Keeper | None = None
         self._root = folder / "root"
+        self._image = image
         self._count = 0
         self._evicted = threading.Event()
         self._closed = False
@@ -61,6 +62,7 @@ class OciRoom:
             with machine_trouble("the room could not be opened"):
                 folder.mkdir()
                 self._scratch = self._open_scratch(enforced)
+                self._lowers = image.folders()
                 self._stack(image, layers)
         except BaseException:
             self.close()
@@ -83,7 +85,10 @@ class OciRoom:
             inside=self._keeper.inside if self._keeper else (),
         )
         with machine_trouble("a command could not be run"):
-            return container.run(command, sink)
+            done = container.run(command, sink)
+            if done.end == "missing_binary" and self._image.lost(self._lowers):
+                raise ImageDamaged(f"{self._image.lowers[-1]} lost files while this room was open over it")
+            return done
 
     def write(self, entries: Iterable[Entry], target: str, *, owner: Literal["candidate", "root"]) -> None:
         self._check()

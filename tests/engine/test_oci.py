@@ -507,3 +507,22 @@ def test_a_runtime_that_fails_is_no_result(monkeypatch: pytest.MonkeyPatch, tmp_
     ):
         room.run(Command("true"))
     made.close()
+
+
+def test_a_base_system_that_loses_its_shell_under_a_run_is_the_machines_trouble(
+    oci: OciProvider,
+) -> None:
+    spec = RoomSpec(limits=SMALL)
+    with oci.provision(spec) as room:
+        assert room.run(Command(("nosuch",))).end == "missing_binary"
+    (root,) = oci._image(Image("host")).lowers
+    (root / "bin").unlink()
+
+    with pytest.raises(ProvisionFailed, match="lost files while"), oci.provision(spec) as room:
+        room.run(Command("true"))
+
+    with oci.provision(spec) as room:
+        assert room.run(Command("true")).exit_code == 0
+    shutil.rmtree(root)
+    with oci.provision(spec) as room:
+        assert room.run(Command("true")).exit_code == 0
