@@ -127,7 +127,7 @@ class Engine:
                 url, None, params=wanted, headers=upgrade, stream=True, timeout=ANSWER_WITHIN
             )
             client._raise_for_status(answer)
-            _refuse_other_words(answer)
+            refuse_other_words(answer)
             wrapper = client._get_raw_response_socket(answer)
         try:
             yield getattr(wrapper, "_sock", wrapper)
@@ -274,7 +274,8 @@ class Engine:
 
 
 class _Client(docker.APIClient):
-    """The SDK's, without its calls that wait for ever (7.2: events, pulls, builds, imports)."""
+    """The SDK's, without its calls that wait for ever (7.2: events, pulls, builds, imports), and without its
+    trust in whatever says yes: many calls of it look at nothing else."""
 
     within: float | None = None
     """Seconds of silence that the call being made may take; None, while it is made: as it was made."""
@@ -283,6 +284,17 @@ class _Client(docker.APIClient):
         if kwargs.get("timeout") is None:
             kwargs["timeout"] = self.within or self.timeout
         return kwargs
+
+    def request(self, method: Any, url: Any, *more: Any, **options: Any) -> Any:
+        """Raises EngineGone for a yes of something else than an engine: all of them name their API."""
+        answer = super().request(method, url, *more, **options)
+        if answer.status_code in _YES and "Api-Version" not in answer.headers:
+            answer.close()
+            raise EngineGone(f"something else than a container engine answers at {self.base_url}")
+        return answer
+
+
+_YES = range(200, 400)
 
 
 class _NotRunning(SandboxLost):
@@ -296,7 +308,7 @@ def _part(answer: Any, name: str, doing: str) -> Any:
     return answer[name]
 
 
-def _refuse_other_words(answer: Any) -> None:
+def refuse_other_words(answer: Any) -> None:
     """Raises SandboxLost unless what follows is a container's streams: engines change the protocol (101), or
     name theirs (200). Anything else that says yes would be read as a command without output."""
     kind = str(answer.headers.get("Content-Type", ""))

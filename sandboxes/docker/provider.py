@@ -102,8 +102,8 @@ class DockerProvider:
     def close(self) -> None:
         for _ in range(SWEEPS if self._used and self._engine.answering else 0):
             try:
-                reaper.remove_labelled(self._engine, f"{MAKER}={self._token}")
-                break
+                if not reaper.remove_labelled(self._engine, f"{MAKER}={self._token}"):
+                    break
             except SandboxError:
                 continue  # what resists is left to the next start
         self._engine.close()

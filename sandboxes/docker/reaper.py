@@ -41,12 +41,16 @@ def reap(engine: Engine) -> Reaped:
     return Reaped((*removed, *_rooms(), *drafts.sweep_below(home()), *sweep(GROUPS)))
 
 
-def remove_labelled(engine: Engine, label: str) -> None:
-    """Remove every container and volume with this label, which is one maker's alone. Raises SandboxError."""
-    for seen in engine.containers(label):
+def remove_labelled(engine: Engine, label: str) -> bool:
+    """Remove every container and volume with this label, which is one maker's alone; whether there were any:
+    look again then, as an engine may say that something is gone which is not. Raises SandboxError."""
+    containers = engine.containers(label)
+    for seen in containers:
         engine.remove(seen["Id"])
-    for seen in engine.volumes(label):
+    volumes = engine.volumes(label)
+    for seen in volumes:
         engine.remove_volume(seen["Name"])
+    return bool(containers or volumes)
 
 
 def how_to_start() -> str:

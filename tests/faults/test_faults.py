@@ -126,8 +126,8 @@ def test_a_yes_that_holds_no_streams_is_no_silent_command(
         records = printed.run(provider)
         provider.close()
 
-    assert [(record.status, record.end) for record in records] == [("errored", "sandbox_lost")] * 2
-    assert "no streams of a container (HTTP 200)" in records[0].reason
+    assert [(record.status, record.end) for record in records] == [("errored", "engine_gone")] * 2
+    assert "something else than a container engine answers" in records[0].reason
 
 
 @pytest.mark.docker

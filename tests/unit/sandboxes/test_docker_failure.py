@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 
 import docker.errors
@@ -10,7 +11,7 @@ import pytest
 import requests
 import urllib3.exceptions
 
-from sandboxes.docker.engine import Engine
+from sandboxes.docker.engine import Engine, refuse_other_words
 from sandboxes.docker.failure import CREATING, STARTING, CannotExecute, translated
 from sandboxes.errors import (
     EngineGone,
@@ -53,6 +54,28 @@ def test_an_answer_that_breaks_off_anywhere_is_no_bug_of_ours(kept: int) -> None
 
     with pytest.raises(EngineGone, match="no readable answer while looking"), translated("looking"):
         json.loads(base64.b64decode(whole[:kept]))
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "streams"),
+    [
+        (101, "", True),
+        (200, "application/vnd.docker.raw-stream", True),
+        (200, "application/vnd.docker.multiplexed-stream", True),
+        (200, "application/json", False),
+        (204, "", False),
+    ],
+)
+def test_only_what_says_so_is_a_containers_streams(status: int, kind: str, streams: bool) -> None:
+    said = requests.Response()
+    said.status_code, said.raw = status, io.BytesIO()
+    said.headers["Content-Type"] = kind
+
+    if streams:
+        refuse_other_words(said)
+    else:
+        with pytest.raises(SandboxLost, match=f"no streams of a container .HTTP {status}"):
+            refuse_other_words(said)
 
 
 @pytest.mark.parametrize("status", [400, 404, 409, 500])
