@@ -108,9 +108,11 @@ class Notebook:
             _write(path, data)
         self.artifacts[name] = path.relative_to(self.run_folder).as_posix()
 
-    def keep_materials(self, digest: str, facts: Callable[[], Mapping[str, str]]) -> None:
-        """What was fetched and installed for the task's state: one file for all trials that have it; none
-        where nothing was. `facts` is called only when it is not there yet."""
+    def keep_materials(self, digest: str, facts: Callable[[], Mapping[str, str]] | None) -> None:
+        """What was fetched and installed for the task's state: one file for all trials that have it. None:
+        nothing was. `facts` is called only when the file is not there yet."""
+        if facts is None:
+            return
         path = self.run_folder / "materials" / f"{digest[:32]}.json"
         if not path.exists():
             if not (seen := facts()):
@@ -173,7 +175,7 @@ class Notebook:
 
     def touched(self, protected: tuple[str, ...]) -> None:
         """Protected paths that the change touched, and that were put back."""
-        if self.change is not None:
+        if self.change is not None and protected:
             self.change = self.change.model_copy(update={"touched_protected": protected})
 
     def heard(self, heard: Heard) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from orchestrator.agents import Agent, AgentReport
@@ -144,15 +144,20 @@ class Tools:
         """End what is being fetched outside of rooms, from any thread; rooms are closed by their provider."""
         self._on_this_machine.stop()
 
-    def materials(self, state: TaskState) -> dict[str, str]:
-        """What was fetched and installed for a task, by name: its source, its packages, its base system's."""
+    def materials(self, state: TaskState) -> Callable[[], dict[str, str]] | None:
+        """How to learn what was fetched and installed for a task, by name: its source, its packages, its base
+        system's; None where nothing was."""
         environment = state.task.environment
-        if environment is None or environment.debian is None:
-            return dict(state.facts)
-        self.provider.prepare(image_of(environment, self.benchmark.root))
-        recipe = environment.debian
-        base = debian.installed(recipe.suite, recipe.packages)
-        return {**state.facts, **{f"debian:{name}": version for name, version in base.items()}}
+        recipe = None if environment is None else environment.debian
+        if environment is None or recipe is None:
+            return partial(dict, state.facts) if state.facts else None
+
+        def with_base() -> dict[str, str]:
+            self.provider.prepare(image_of(environment, self.benchmark.root))
+            base = debian.installed(recipe.suite, recipe.packages)
+            return {**state.facts, **{f"debian:{name}": version for name, version in base.items()}}
+
+        return with_base
 
     def graded(self, state: TaskState, change: Change) -> Graded:
         """The tree that is judged. The same change to the same task is the same tree, so that repeats of a

@@ -41,7 +41,7 @@ def run(job: TrialJob, note: Notebook, tools: Tools) -> TrialRecord:
     with note.phase("prepare"):
         state = tools.state(task)
         note.digests["state"] = state.digest
-        note.keep_materials(state.digest, lambda: tools.materials(state))
+        note.keep_materials(state.digest, tools.materials(state))
     try:
         report, change = _work(job, state, deadline, note, tools)
         note.keep_change(change)

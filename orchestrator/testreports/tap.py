@@ -17,6 +17,7 @@ _VERSION = re.compile(r"TAP version 1[2-4]\s*")
 _POINT = re.compile(r"(?P<not>not )?ok\b(?: +(?P<number>\d+))?(?P<rest>.*)", re.DOTALL)
 _PLAN = re.compile(r"1\.\.(?P<last>\d+)(?:\s*#.*)?\s*")
 _DIRECTIVE = re.compile(r"(?<!\\)(?:^|\s)#\s*(?P<word>skip|todo)(?![A-Za-z])", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\([#\\])")
 _BAIL = re.compile(r"Bail out!(.*)")
 _SUBTEST = re.compile(r"# Subtest: (.*)")
 
@@ -171,8 +172,10 @@ def _named(rest: str) -> tuple[str, str]:
     """(description, directive) of what follows `ok 1`."""
     found = _DIRECTIVE.search(rest)
     words = rest[: found.start()] if found else rest
-    name = re.sub(r"^ *(?:- ?)?", "", words).strip()
-    return re.sub(r"\\([#\\])", r"\1", name), found["word"].lower() if found else ""
+    name = words.lstrip(" ").removeprefix("-").strip()
+    if "\\" in name:
+        name = _ESCAPED.sub(r"\1", name)
+    return name, found["word"].lower() if found else ""
 
 
 def _status(ok: bool, word: str) -> Status:

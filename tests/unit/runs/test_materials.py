@@ -44,6 +44,7 @@ def test_two_trials_of_a_state_share_one_file_and_ask_once(tmp_path: Path) -> No
 def test_where_nothing_was_fetched_nothing_is_kept(tmp_path: Path) -> None:
     made = note(tmp_path, "a")
 
+    made.keep_materials(DIGEST, None)
     made.keep_materials(DIGEST, dict)
 
     assert made.artifacts == {} and not (tmp_path / "materials").exists()
@@ -57,4 +58,6 @@ def test_a_recipes_packages_are_among_the_materials(tmp_path: Path, monkeypatch:
     tools = Tools(benchmark, FakeProvider(), {}, (), lambda ref: None, tmp_path / "home")
     monkeypatch.setattr(debian, "installed", lambda suite, packages: {"tini": "1"})
 
-    assert tools.materials(tools.state(task)) == {"debian:tini": "1"}
+    told = tools.materials(tools.state(task))
+
+    assert told is not None and told() == {"debian:tini": "1"}
