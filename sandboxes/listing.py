@@ -9,21 +9,24 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 
 def of(folder: Path) -> str:
     """A digest of the name, the mode and the size of everything below `folder`."""
     seen = hashlib.sha256()
-    start = os.fspath(folder)
-    for top, folders, files in os.walk(start):
-        folders.sort()
-        for name in sorted((*folders, *files)):
-            seen.update(_line(top, name, len(start)))
+    _take_in(seen.update, os.fspath(folder), "")
     return seen.hexdigest()
 
 
-def _line(top: str, name: str, skip: int) -> bytes:
-    found = os.lstat(f"{top}/{name}")
-    size = 0 if stat.S_ISDIR(found.st_mode) else found.st_size
-    return os.fsencode(f"{top[skip:]}/{name}\0{found.st_mode:o} {size}\n")
+def _take_in(take: Callable[[bytes], object], folder: str, shown: str) -> None:
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        status = entry.stat(follow_symlinks=False)
+        is_folder = stat.S_ISDIR(status.st_mode)
+        size = 0 if is_folder else status.st_size
+        take(os.fsencode(f"{shown}{entry.name}\0{status.st_mode:o} {size}\n"))
+        if is_folder:
+            _take_in(take, entry.path, f"{shown}{entry.name}/")
