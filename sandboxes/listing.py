@@ -14,9 +14,13 @@ from pathlib import Path
 
 
 def of(folder: Path) -> str:
-    """A digest of the name, the mode and the size of everything below `folder`."""
+    """A digest of the name, the mode and the size of everything below `folder`; "" when it is no folder, or
+    something goes while it is looked at."""
     seen = hashlib.sha256()
-    _take_in(seen.update, os.fspath(folder), "")
+    try:
+        _take_in(seen.update, os.fspath(folder), "")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
     return seen.hexdigest()
 
 
