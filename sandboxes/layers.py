@@ -61,7 +61,8 @@ def _whole(held: Held) -> bool:
         return False
     if (held.root, told) in _checked:
         return held.tree.is_dir()
-    if told.partition("\n")[2] != listing.of(held.root):
+    listed = told.partition("\n")[2]
+    if not listed or listed != listing.of(held.root):
         return False
     _checked.add((held.root, told))
     return True

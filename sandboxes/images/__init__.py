@@ -94,7 +94,7 @@ def _as_listed(place: Path) -> bool:
         told = _list_of(place).read_text(encoding="ascii")
     except (OSError, ValueError):
         return True  # nobody's list: made by an earlier version, or a folder of the user's
-    return told == listing.of(place)
+    return bool(told) and told == listing.of(place)
 
 
 def _list_of(place: Path) -> Path:
