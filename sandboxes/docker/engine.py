@@ -54,7 +54,7 @@ class Engine:
         """A client that is nobody else's meanwhile (a `docker.APIClient`, whose published types lack half of
         what we call), with its failures translated. `within`: seconds of silence that are still an answer."""
         try:
-            with translated(doing, otherwise), self._borrowed() as client:
+            with translated(doing, otherwise), self._borrowed(within) as client:
                 client.within = within or ANSWER_WITHIN
                 yield client
         except EngineGone:
@@ -66,8 +66,8 @@ class Engine:
         self.answering = True
 
     @contextmanager
-    def _borrowed(self) -> Iterator[Any]:
-        client = self._borrow()
+    def _borrowed(self, within: float | None) -> Iterator[Any]:
+        client = self._borrow(within)
         try:
             yield client
         finally:
@@ -77,18 +77,18 @@ class Engine:
             with self._lock:
                 self._idle.append(client)
 
-    def _borrow(self) -> Any:
+    def _borrow(self, within: float | None) -> Any:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return self._connect()
+        return self._connect(min(ANSWER_WITHIN, VERSION_WITHIN, within or VERSION_WITHIN))
 
-    def _connect(self) -> docker.APIClient:
+    def _connect(self, within: float) -> docker.APIClient:
         settings: dict[str, Any] = {}
         if os.environ.get("DOCKER_HOST") == self.address:
             settings.update(kwargs_from_env())
         settings["base_url"] = settings.get("base_url") or self.address
-        return _Client(**settings, version="auto", timeout=min(ANSWER_WITHIN, VERSION_WITHIN))
+        return _Client(**settings, version="auto", timeout=within)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Give back all clients. Idempotent."""
@@ -96,6 +96,15 @@ class Engine:
             clients, self._idle = self._idle, []
         for client in clients:
             client.close()
+
+    def answers_within(self, seconds: float) -> bool:
+        """Whether it answers now, whatever it did before."""
+        try:
+            with self._asking("asking whether it is there", EngineGone, seconds) as client:
+                client.ping()
+        except SandboxError:
+            pass
+        return self.answering
 
     @cached_property
     def info(self) -> Mapping[str, Any]:

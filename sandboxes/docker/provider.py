@@ -33,6 +33,8 @@ MAKER = "proctor.maker"
 """Label: which provider made a thing. By it the end finds what a call whose answer was lost has left."""
 SWEEPS = 3
 """How often it is tried: an engine that said no once may do it the next time."""
+LAST_LOOK = 0.5
+"""Seconds for an engine that did not answer last: what it holds is removed if it does now."""
 FILES_SWITCH = "PROCTOR_DOCKER_FILES"
 """Environment variable: "volumes" keeps rooms in volumes of the engine even where its disk is ours."""
 
@@ -100,7 +102,8 @@ class DockerProvider:
             room.evict()
 
     def close(self) -> None:
-        for _ in range(SWEEPS if self._used and self._engine.answering else 0):
+        there = self._used and (self._engine.answering or self._engine.answers_within(LAST_LOOK))
+        for _ in range(SWEEPS if there else 0):
             try:
                 if not reaper.remove_labelled(self._engine, f"{MAKER}={self._token}"):
                     break

@@ -16,13 +16,13 @@ import pytest
 from orchestrator.documents.record import AgentRecord, TrialRecord
 from orchestrator.store import RunFolder
 from sandboxes.docker import DockerProvider
-from sandboxes.docker.engine import DEFAULT_SOCKET
+from sandboxes.docker.engine import DEFAULT_SOCKET, Engine
 from sandboxes.home import rooms
 from sandboxes.oci import OciProvider
 from sandboxes.protocol import Provider
 from sandboxes.spec import Owner
 from tests.faults import day, engine, kills, leaks, runtime, small
-from tests.faults.proxy import Call, Fault, Proxy, never_answered, no_words, refused
+from tests.faults.proxy import Call, Fault, Proxy, cut_short, never_answered, no_words, refused
 from tests.faults.trials import pairs, wrong
 
 
@@ -128,6 +128,28 @@ def test_a_yes_that_holds_no_streams_is_no_silent_command(
 
     assert [(record.status, record.end) for record in records] == [("errored", "engine_gone")] * 2
     assert "something else than a container engine answers" in records[0].reason
+
+
+@pytest.mark.docker
+def test_a_container_whose_making_was_never_heard_of_is_removed_at_the_end(
+    docker: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = pairs(tmp_path)[0]
+    monkeypatch.setenv("PROCTOR_HOME", str(pair.home))
+    address, owner = os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET, Owner.current("faults-unheard")
+
+    def plan(call: Call) -> Fault | None:
+        return Fault("cut short", cut_short) if call.name == "POST /containers/create" else None
+
+    with Proxy(address, plan) as between:
+        provider = DockerProvider(owner, address=between.address)
+        records = pair.run(provider)
+        provider.close()
+
+    assert {record.status for record in records} <= {"errored", "not_run"}
+    seen = Engine(address)
+    assert seen.containers(f"proctor.run={owner.run_id}") == []
+    seen.close()
 
 
 @pytest.mark.docker
