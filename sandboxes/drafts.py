@@ -12,6 +12,9 @@ from pathlib import Path
 
 from sandboxes.spec import process_start
 
+ASIDE = "-damaged"
+"""What is added to the name of something that was put aside."""
+
 
 def prefix() -> str:
     """How the name of everything begins that this process has not finished yet."""
@@ -53,6 +56,15 @@ def whole(place: Path) -> Iterator[Path]:
         part.replace(place)
     finally:
         part.unlink(missing_ok=True)
+
+
+def put_aside(place: Path) -> Path:
+    """Rename what is damaged, beside its place; its new name. An earlier one goes: one is enough to look
+    into, and a disk has an end."""
+    aside = place.with_name(place.name + ASIDE)
+    shutil.rmtree(aside, ignore_errors=True)
+    place.rename(aside)
+    return aside
 
 
 def sweep(shelf: Path) -> list[str]:

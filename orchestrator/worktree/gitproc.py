@@ -182,7 +182,7 @@ class Repository:
     def damaged(self, said: str) -> StoreDamaged:
         """The store lost something: it is put aside, if nobody did so before."""
         if wholeness.put_aside(self.folder, self._seen):
-            aside = self.folder.name + wholeness.ASIDE
+            aside = self.folder.name + drafts.ASIDE
             what = f"is damaged; it was put aside as {aside}, and the next attempt makes it anew"
         else:
             what = "was made anew while it was in use; try again"

@@ -7,7 +7,6 @@ cleaner of old files) is put aside and a new one takes its place: nobody's work 
 from __future__ import annotations
 
 import logging
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,9 +16,6 @@ from sandboxes.errors import SandboxError
 
 Identity = tuple[int, int]
 """Device and inode: another folder under the same name is another repository."""
-
-ASIDE = "-damaged"
-"""What is added to the name of a repository that was put aside."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,13 +69,10 @@ _NO_DAMAGE = (b"error in ", b"warning in ", b"notice: ", b"Checking ")
 
 
 def put_aside(folder: Path, seen: Identity | None) -> bool:
-    """Rename the repository, if it is still the one `seen`, beside its place. An earlier one that was put
-    aside goes: one is enough to look into, and a disk has an end."""
-    aside = folder.with_name(folder.name + ASIDE)
+    """Rename the repository, if it is still the one `seen`, beside its place."""
     with drafts.alone(folder.parent):
         if seen is None or identity(folder) != seen:
             return False
-        shutil.rmtree(aside, ignore_errors=True)
-        folder.rename(aside)
+        aside = drafts.put_aside(folder)
     _log.warning("%s was damaged: it was put aside as %s and is made anew", folder, aside.name)
     return True

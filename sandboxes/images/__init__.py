@@ -8,13 +8,12 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandboxes import listing
+from sandboxes import drafts, listing
 from sandboxes.errors import ProvisionFailed
 from sandboxes.home import home
 
@@ -76,9 +75,7 @@ def kept(place: Path) -> bool:
         return False
     if _as_listed(place):
         return True
-    aside = place.with_name(f"{place.name}-damaged")
-    shutil.rmtree(aside, ignore_errors=True)
-    place.rename(aside)
+    aside = drafts.put_aside(place)
     _log.warning("%s had lost files: it was put aside as %s and is made anew", place, aside.name)
     return False
 

@@ -22,8 +22,8 @@ from sandboxes.oci import OciProvider
 from sandboxes.protocol import Provider
 from sandboxes.spec import Owner
 from tests.faults import day, engine, kills, leaks, runtime, small
-from tests.faults.proxy import Call, Fault, Proxy, cut_short, never_answered, no_words, refused
-from tests.faults.trials import pairs, wrong
+from tests.faults.proxy import Call, Fault, Plan, Proxy, cut_short, never_answered, no_words, refused
+from tests.faults.trials import Pair, pairs, wrong
 
 
 @pytest.fixture
@@ -121,10 +121,7 @@ def test_a_yes_that_holds_no_streams_is_no_silent_command(
     def plan(call: Call) -> Fault | None:
         return Fault("no JSON", no_words) if call.name == "POST /containers/ID/attach" else None
 
-    with Proxy(os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET, plan) as between:
-        provider = DockerProvider(Owner.current("faults"), address=between.address)
-        records = printed.run(provider)
-        provider.close()
+    records = _behind(plan, printed, Owner.current("faults"))
 
     assert [(record.status, record.end) for record in records] == [("errored", "engine_gone")] * 2
     assert "something else than a container engine answers" in records[0].reason
@@ -141,10 +138,7 @@ def test_a_container_whose_making_was_never_heard_of_is_removed_at_the_end(
     def plan(call: Call) -> Fault | None:
         return Fault("cut short", cut_short) if call.name == "POST /containers/create" else None
 
-    with Proxy(address, plan) as between:
-        provider = DockerProvider(owner, address=between.address)
-        records = pair.run(provider)
-        provider.close()
+    records = _behind(plan, pair, owner)
 
     assert {record.status for record in records} <= {"errored", "not_run"}
     seen = Engine(address)
@@ -164,6 +158,15 @@ def test_an_engine_that_is_silent_from_the_first_call_on_is_given_up(
         provider.close()
 
     assert not found.available and "does not answer" in found.problem
+
+
+def _behind(plan: Plan, pair: Pair, owner: Owner) -> list[TrialRecord]:
+    """The records of a pair of trials on the engine behind a proxy; the provider is closed."""
+    with Proxy(os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET, plan) as between:
+        provider = DockerProvider(owner, address=between.address)
+        records = pair.run(provider)
+        provider.close()
+    return records
 
 
 def _machines_own_slowness() -> float:
